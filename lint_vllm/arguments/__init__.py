@@ -1,0 +1,1 @@
+"""Argument lists, read as each vLLM release reads them."""

@@ -1,0 +1,1 @@
+"""The built-in rules: one module a rule, one folder a family."""
