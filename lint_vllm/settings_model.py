@@ -27,43 +27,45 @@ class _Strict(BaseModel):
 class WorkloadModel(_Strict):
     """What the server must carry."""
 
-    concurrency: Positive | None = Field(None, description="requests served at the same time")
-    context_tokens: Positive | None = Field(None, description="tokens of one request, prompt plus output, p99")
-    context_tokens_p50: Positive | None = Field(None, description="the same, median")
-    output_tokens: Positive | None = Field(None, description="tokens generated for one request")
-    task: str | None = Field(None, description="chat, code, maths, rag ...")
+    concurrency: Positive | None = Field(default=None, description="requests served at the same time")
+    context_tokens: Positive | None = Field(default=None, description="tokens of one request, prompt plus output, p99")
+    context_tokens_p50: Positive | None = Field(default=None, description="the same, median")
+    output_tokens: Positive | None = Field(default=None, description="tokens generated for one request")
+    task: str | None = Field(default=None, description="chat, code, maths, rag ...")
 
 
 class TableModel(_Strict):
     """Keys of the top level that per-path tables share."""
 
-    gpu: str | None = Field(None, description="accelerator: a card, an alias or a family name")
-    gpu_count: Positive | None = Field(None, description="GPUs a launch can use")
+    gpu: str | None = Field(default=None, description="accelerator: a card, an alias or a family name")
+    gpu_count: Positive | None = Field(default=None, description="GPUs a launch can use")
     gpu_memory_gib: Annotated[float, Field(gt=0, strict=False)] | None = Field(
-        None, description="memory of one GPU as CUDA reports it, GiB"
+        default=None, description="memory of one GPU as CUDA reports it, GiB"
     )
-    vllm_version: str | None = Field(None, description="the vLLM release that runs where no file says so")
+    vllm_version: str | None = Field(default=None, description="the vLLM release that runs where no file says so")
     workload: WorkloadModel = WorkloadModel()
-    select: list[RuleName] | None = Field(None, description="rules to run: codes, names or families; all when left out")
-    extend_select: list[RuleName] = Field([], description="rules to run besides the selected ones")
-    ignore: list[RuleName] = Field([], description="rules not to run")
-    severity: dict[RuleName, Level] = Field({}, description="rule -> severity")
-    profile: Literal["default", "strict"] | None = Field(None, description="strict adds opinionated rules")
+    select: list[RuleName] | None = Field(default=None, description="rules to run: codes, names or families; all when left out")
+    extend_select: list[RuleName] = Field(default=[], description="rules to run besides the selected ones")
+    ignore: list[RuleName] = Field(default=[], description="rules not to run")
+    severity: dict[RuleName, Level] = Field(default={}, description="rule -> severity")
+    profile: Literal["default", "strict"] | None = Field(default=None, description="strict adds opinionated rules")
     docs: Literal["arguments", "all", "none"] | None = Field(
-        None, description="which rules judge launches in documentation: those on arguments, all, or none"
+        default=None, description="which rules judge launches in documentation: those on arguments, all, or none"
     )
-    models: dict[str, str | dict[str, Any]] = Field({}, description="model id -> path of its config.json, or a table of its keys")
-    options: dict[RuleName, dict[str, Any]] = Field({}, description="rule -> options of that rule")
+    models: dict[str, str | dict[str, Any]] = Field(
+        default={}, description="model id -> path of its config.json, or a table of its keys"
+    )
+    options: dict[RuleName, dict[str, Any]] = Field(default={}, description="rule -> options of that rule")
 
 
 class SettingsModel(TableModel):
     """Settings of lint-vllm."""
 
-    exclude: list[str] = Field([], description="globs of files never linted, named or not")
-    fail_on: Level | None = Field(None, description="lowest severity that makes the exit code 1 (default: warning)")
-    baseline: str | None = Field(None, description="file of accepted findings")
-    inline_ignores: bool = Field(True, description="false: ignore comments have no effect")
-    per_path: dict[str, TableModel] = Field({}, description="glob -> settings for the files it matches")
+    exclude: list[str] = Field(default=[], description="globs of files never linted, named or not")
+    fail_on: Level | None = Field(default=None, description="lowest severity that makes the exit code 1 (default: warning)")
+    baseline: str | None = Field(default=None, description="file of accepted findings")
+    inline_ignores: bool = Field(default=True, description="false: ignore comments have no effect")
+    per_path: dict[str, TableModel] = Field(default={}, description="glob -> settings for the files it matches")
 
 
 def validate(raw: object, path: Path) -> Settings:
