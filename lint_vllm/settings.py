@@ -6,12 +6,13 @@ options stay raw here: the engine validates them against each rule's own options
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
+
+from lint_vllm.globs import compiled
 
 FILE_NAME = ".lint-vllm.toml"
 PROFILES = ("default", "strict")
@@ -112,34 +113,7 @@ def matches(pattern: str, path: Path, root: Path) -> bool:
         relative = path.resolve().relative_to(root.resolve()).as_posix()
     except (OSError, ValueError):
         relative = path.as_posix().lstrip("/")
-    return _compiled(pattern).match(relative) is not None
-
-
-@lru_cache(maxsize=512)
-def _compiled(pattern: str) -> re.Pattern[str]:
-    """``*`` and ``?`` stay within a folder, ``**`` crosses folders; what matches a folder matches all below it."""
-    body = pattern.strip().removeprefix("./").rstrip("/")
-    floating = "/" not in body
-    out: list[str] = []
-    at = 0
-    body = body.lstrip("/")
-    while at < len(body):
-        if body.startswith("**/", at):
-            out.append("(?:[^/]+/)*")
-            at += 3
-        elif body.startswith("**", at):
-            out.append(".*")
-            at += 2
-        elif body[at] == "*":
-            out.append("[^/]*")
-            at += 1
-        elif body[at] == "?":
-            out.append("[^/]")
-            at += 1
-        else:
-            out.append(re.escape(body[at]))
-            at += 1
-    return re.compile(("(?:.*/)?" if floating else "") + "".join(out) + r"(?:/.*)?\Z", re.DOTALL)
+    return compiled(pattern.strip()).match(relative) is not None
 
 
 def find(folder: Path) -> Settings:
