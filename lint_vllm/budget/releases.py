@@ -1,0 +1,35 @@
+"""What the engine decides by itself, by release (``data/engine.json``)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from typing import Any, cast
+
+from lint_vllm.facts import version_key
+
+
+@cache
+def engine_data() -> Mapping[str, Any]:
+    """The shipped table of engine decisions."""
+    text = resources.files("lint_vllm").joinpath("data/engine.json").read_text(encoding="utf-8")
+    return cast("Mapping[str, Any]", json.loads(text))
+
+
+@cache
+def dated(name: str, release: str) -> Any:
+    """The value of a decision in a release: the newest entry that is not newer than it."""
+    history = engine_data()["dated"][name]
+    wanted = version_key(release)
+    value = history[0][1]
+    for since, entry in history:
+        if version_key(since) <= wanted:
+            value = entry
+    return value
+
+
+def since(name: str, release: str) -> bool:
+    """Whether a release has a behaviour of the table."""
+    return bool(dated(name, release))
