@@ -21,8 +21,10 @@ MAX_BYTES = 4 * 2**20
 """Files above this size are not read: no launch file is that long, data files are."""
 
 SKIPPED_FOLDERS = frozenset(
-    ".git .hg .svn .jj .venv .tox .nox .mypy_cache .ruff_cache .pytest_cache .hypothesis .cache .direnv .eggs .terraform"
-    " __pycache__ node_modules site-packages".split()
+    (
+        *(".git", ".hg", ".svn", ".jj", ".venv", ".tox", ".nox", ".cache", ".direnv", ".eggs", ".terraform"),
+        *(".mypy_cache", ".ruff_cache", ".pytest_cache", ".hypothesis", "__pycache__", "node_modules", "site-packages"),
+    )
 )
 _SKIPPED_SUFFIXES = (
     *(".safetensors", ".gguf", ".bin", ".pt", ".pth", ".onnx", ".npy", ".npz", ".parquet", ".arrow", ".pkl"),
@@ -174,7 +176,8 @@ def _rules_of(folder: Path, name: str = ".gitignore") -> tuple[IgnoreFile, ...]:
         pattern = pattern[1:] if negated else pattern
         if not groups or groups[-1][0] is negated:
             groups.append((not negated, [], []))
-        groups[-1][2 if pattern.endswith("/") else 1].append(translate(pattern))
+        _, anything, folders = groups[-1]
+        (folders if pattern.endswith("/") else anything).append(translate(pattern))
     base = f"{str(folder).rstrip('/')}/"
     return (IgnoreFile(base, tuple((sign, _either(a), _either(b)) for sign, a, b in groups)),) if groups else ()
 

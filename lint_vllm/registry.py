@@ -1,0 +1,80 @@
+"""The rules that are installed: the built-in package by name, other packages through the entry points ``lint_vllm.rules``."""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+from types import ModuleType
+
+from lint_vllm.rule import Rule
+
+BUILT_IN = "lint_vllm_rules"
+ENTRY_POINTS = "lint_vllm.rules"
+
+
+class RegistryError(Exception):
+    """The installation cannot be used: no rules, a code or name twice, a rule package that cannot be imported."""
+
+
+@lru_cache(maxsize=1)
+def rules() -> tuple[Rule, ...]:
+    """All installed rules in order of code. Raises :class:`RegistryError`."""
+    found = collect(_packages())
+    if not found:
+        raise RegistryError(f"no rules are installed: the package {BUILT_IN} is empty; install lint-vllm again")
+    return found
+
+
+def collect(packages: Iterable[ModuleType]) -> tuple[Rule, ...]:
+    """The rules of some packages, in order of code. Raises :class:`RegistryError` for a code or name that occurs twice."""
+    seen: dict[str, Rule] = {}
+    found: list[Rule] = []
+    for package in packages:
+        for rule in _rules_in(package):
+            for key in (rule.code, rule.name):
+                if key in seen and seen[key].module != rule.module:
+                    raise RegistryError(f"{key} is declared twice: in {seen[key].module} and in {rule.module}")
+                seen[key] = rule
+            found.append(rule)
+    return tuple(sorted({rule.code: rule for rule in found}.values(), key=lambda rule: rule.code))
+
+
+def find(name: str) -> Rule | None:
+    """A rule by code or name, in any case."""
+    wanted = name.strip()
+    return next((rule for rule in rules() if wanted.upper() == rule.code or wanted.lower() == rule.name), None)
+
+
+def _packages() -> Iterator[ModuleType]:
+    yield _import(BUILT_IN, BUILT_IN)
+    for entry, module in _plugins():
+        yield _import(module, f"{entry} (entry point {ENTRY_POINTS})")
+
+
+def _plugins() -> Iterator[tuple[str, str]]:
+    """Name and module of each entry point, without importing ``importlib.metadata`` where no package declares any."""
+    from importlib.metadata import entry_points
+
+    for entry in entry_points(group=ENTRY_POINTS):
+        yield entry.name, entry.module
+
+
+def _import(module: str, label: str) -> ModuleType:
+    try:
+        return importlib.import_module(module)
+    except Exception as error:  # whatever a broken package raises
+        raise RegistryError(f"cannot load rules of {label}: {type(error).__name__}: {error}") from error
+
+
+def _rules_in(package: ModuleType) -> Iterator[Rule]:
+    modules = [package]
+    for info in pkgutil.walk_packages(getattr(package, "__path__", ()), f"{package.__name__}."):
+        if not info.ispkg:
+            modules.append(_import(info.name, info.name))
+    for module in modules:
+        for value in vars(module).values():
+            rule = getattr(value, "__rule__", None)
+            if isinstance(rule, Rule) and rule.module == module.__name__:
+                yield rule
