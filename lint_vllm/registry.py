@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import importlib
+import os
 import pkgutil
+import sys
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
 from types import ModuleType
@@ -54,11 +56,29 @@ def _packages() -> Iterator[ModuleType]:
 
 
 def _plugins() -> Iterator[tuple[str, str]]:
-    """Name and module of each entry point, without importing ``importlib.metadata`` where no package declares any."""
+    """Name and module of each plug-in. ``importlib.metadata`` costs 30 ms and is loaded only where a package declares one."""
+    if not any(map(_declares_rules, sys.path)):
+        return
     from importlib.metadata import entry_points
 
     for entry in entry_points(group=ENTRY_POINTS):
         yield entry.name, entry.module
+
+
+def _declares_rules(folder: str) -> bool:
+    try:
+        with os.scandir(folder or ".") as entries:
+            installed = [entry.path for entry in entries if entry.name.endswith((".dist-info", ".egg-info"))]
+    except OSError:
+        return False
+    for path in installed:
+        try:
+            with open(os.path.join(path, "entry_points.txt"), "rb") as file:
+                if f"[{ENTRY_POINTS}]".encode() in file.read():
+                    return True
+        except OSError:
+            continue
+    return False
 
 
 def _import(module: str, label: str) -> ModuleType:

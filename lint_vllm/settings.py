@@ -104,7 +104,7 @@ class Settings:
         return table
 
     def table_for(self, path: Path) -> Table:
-        return self.top.below(self.per_path_for(path))
+        return self.top.below(self.per_path_for(path)) if self.per_path else self.top
 
 
 def matches(pattern: str, path: Path, root: Path) -> bool:

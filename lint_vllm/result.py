@@ -1,0 +1,66 @@
+"""What a lint run found, as reports print it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from lint_vllm.diagnostic import Diagnostic, Severity
+from lint_vllm.launch import Launch
+from lint_vllm.redaction import Redactor
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedLaunch:
+    """A launch and what could be judged of it; ``unknown`` says why the rest could not."""
+
+    launch: Launch
+    arguments: bool
+    memory: bool
+    unknown: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class FileResult:
+    """The launches and diagnostics of one file, in order of position. ``refers_to``: other files that its launches read."""
+
+    path: str
+    launches: tuple[JudgedLaunch, ...] = ()
+    diagnostics: tuple[Diagnostic, ...] = ()
+    refers_to: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A whole run. ``files`` counts the files read; ``fixed`` maps a path to the number of edits that were applied."""
+
+    files: int
+    launches: tuple[JudgedLaunch, ...]
+    diagnostics: tuple[Diagnostic, ...]
+    redactor: Redactor = field(default_factory=Redactor)
+    fixed: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def shown(self) -> tuple[Diagnostic, ...]:
+        """The diagnostics that nothing suppresses."""
+        return tuple(d for d in self.diagnostics if d.suppressed is None)
+
+    def count(self, severity: Severity) -> int:
+        return sum(d.severity is severity for d in self.shown)
+
+    @property
+    def worst(self) -> Severity | None:
+        return max((d.severity for d in self.shown), default=None)
+
+    @property
+    def judged_arguments(self) -> int:
+        return sum(launch.arguments for launch in self.launches)
+
+    @property
+    def judged_memory(self) -> int:
+        return sum(launch.memory for launch in self.launches)
+
+    def reasons(self) -> Counter[str]:
+        """Why launches were not judged for memory -> how many; the first reason of each counts."""
+        return Counter(launch.unknown[0] for launch in self.launches if not launch.memory and launch.unknown)
