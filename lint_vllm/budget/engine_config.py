@@ -73,6 +73,8 @@ class EngineConfig:
     card: Card | None
     gpu_count: int | None
     release: str
+    release_sure: bool = True
+    """False when nobody stated the release and the newest known one was taken."""
     usage: Usage = "server"
     tensor_parallel_size: int = 1
     pipeline_parallel_size: int = 1
@@ -134,6 +136,8 @@ class EngineConfig:
     v2_runner: bool = False
     distributed_executor_backend: str | None = None
     nnodes: int = 1
+    kv_connector: str | None = None
+    """``kv_connector`` of ``--kv-transfer-config``."""
     load_format: str = "auto"
     env: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()

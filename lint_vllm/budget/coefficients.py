@@ -1,0 +1,48 @@
+"""The fitted coefficients of the runtime term (``data/runtime.json``)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib import resources
+from typing import Any, cast
+
+from lint_vllm.budget.quantity import GIB, Quantity
+from lint_vllm.facts import version_key
+
+
+@cache
+def coefficients() -> Mapping[str, Any]:
+    """The whole table, as fitted."""
+    text = resources.files("lint_vllm").joinpath("data/runtime.json").read_text(encoding="utf-8")
+    return cast("Mapping[str, Any]", json.loads(text))
+
+
+def spread(section: str, name: str) -> Quantity:
+    """One coefficient as (low, likely, high)."""
+    low, likely, high = cast("Sequence[float]", coefficients()[section][name])
+    return Quantity(low, likely, high)
+
+
+def gib(section: str, name: str) -> Quantity:
+    """One coefficient that is stored in GiB, in bytes."""
+    return spread(section, name).scaled(GIB)
+
+
+def by_release(history: Sequence[tuple[str, Sequence[float]]], release: str) -> Quantity:
+    """The newest entry that is not newer than the release."""
+    value = history[0][1]
+    for since, entry in history:
+        if version_key(since) <= version_key(release):
+            value = entry
+    return Quantity(*value)
+
+
+def largest(parts: Sequence[Quantity]) -> Quantity:
+    """The peak of things that happen one after another: end by end the largest."""
+    return Quantity(max(p.low for p in parts), max(p.likely for p in parts), max(p.high for p in parts))
+
+
+def times(factor: Quantity, amount: float) -> Quantity:
+    return Quantity(factor.low * amount, factor.likely * amount, factor.high * amount)

@@ -1,0 +1,48 @@
+"""Persistent memory that is neither weights nor cache: contexts' growth, workspaces, communicators, staging buffers.
+
+Constants fitted to what logs print as non-torch memory or as consumed less weights; each driver adds its own.
+"""
+
+from __future__ import annotations
+
+from lint_vllm.budget.coefficients import gib
+from lint_vllm.budget.engine_config import EngineConfig
+from lint_vllm.budget.quantity import Quantity
+from lint_vllm.facts import version_key
+
+
+def framework(config: EngineConfig) -> Quantity:
+    """Bytes per GPU that vLLM counts against its share besides weights, activations and graphs."""
+    return Quantity.total(gib("framework", name) for name in drivers(config))
+
+
+def drivers(config: EngineConfig) -> tuple[str, ...]:
+    """The entries of ``data/runtime.json`` (framework) that apply to the launch."""
+    release = version_key(config.release)
+    card = config.card
+    names = ["consumed_gib" if release >= (0, 27) else "base_gib"]
+    if card is not None and card.unified_memory:
+        names.append("unified_gib")
+    elif card is not None and card.vendor == "amd":
+        names.append("rocm_gib")
+    if config.world_size > 1:
+        names.append("nccl_before_snapshot_gib" if release < (0, 11) else "nccl_after_snapshot_gib")
+    if _flashinfer(config):
+        names.append("flashinfer_gib")
+    if config.cpu_offload_gb > 0 or config.offload_groups:
+        names.append("offload_gib")
+    if config.speculative is not None and config.speculative.method not in ("ngram", "suffix"):
+        names.append("draft_gib")
+    if config.lora is not None:
+        names.append("lora_gib")
+    if config.kv_connector:
+        names.append("connector_gib")
+    return tuple(names)
+
+
+def _flashinfer(config: EngineConfig) -> bool:
+    """The workspace of 256 MiB (394 from 0.11.2): asked for, or the default on compute capability 10."""
+    backend = (config.attention_backend or config.env.get("VLLM_ATTENTION_BACKEND") or "").upper()
+    if backend:
+        return "FLASHINFER" in backend
+    return config.capability is not None and config.capability[0] == 10

@@ -1,0 +1,57 @@
+"""The runtime term: what a launch needs besides weights and cache, as intervals fitted to measured start-ups."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from lint_vllm.budget import framework, graphs, load_peak
+from lint_vllm.budget.activations import activations
+from lint_vllm.budget.coefficients import gib
+from lint_vllm.budget.engine_config import EngineConfig
+from lint_vllm.budget.quantity import Quantity
+
+
+@dataclass(frozen=True, slots=True)
+class RuntimeEstimate:
+    """Bytes per GPU.
+
+    ``activations``, ``framework`` and ``margin`` always come out of the share. ``cuda_graphs`` comes out of the share
+    when ``graphs_inside``; else it is captured after the pool is sized and must fit beside the share:
+    total - share - what other processes hold. ``load_peak`` is what loading needs *beside* the weights that stay,
+    CUDA context included: weights + load_peak is judged against the whole card.
+    """
+
+    activations: Quantity
+    cuda_graphs: Quantity
+    framework: Quantity
+    margin: Quantity
+    load_peak: Quantity
+    graphs_inside: bool
+
+    @property
+    def in_share(self) -> Quantity:
+        """The part of the share that is neither weights nor cache, ends as fitted (they do not simply add up)."""
+        parts = [self.activations, self.framework, self.margin]
+        if self.graphs_inside:
+            parts.append(self.cuda_graphs)
+        return combined(parts)
+
+
+def estimate(config: EngineConfig, weights: Quantity | None = None) -> RuntimeEstimate:
+    """The runtime term of one launch. ``weights`` (bytes per GPU that stay) sharpens the loading peak."""
+    return RuntimeEstimate(
+        activations=activations(config),
+        cuda_graphs=graphs.captured(config),
+        framework=framework.framework(config),
+        margin=gib("margin", "gib"),
+        load_peak=load_peak.while_loading(config, weights),
+        graphs_inside=graphs.inside_share(config),
+    )
+
+
+def combined(parts: list[Quantity]) -> Quantity:
+    """The sum of independent items: likely values add up, spreads add in quadrature (they rarely all go one way)."""
+    likely = sum(part.likely for part in parts)
+    down = sum((part.likely - part.low) ** 2 for part in parts) ** 0.5
+    up = sum((part.high - part.likely) ** 2 for part in parts) ** 0.5
+    return Quantity(max(0.0, likely - down), likely, likely + up)
