@@ -48,7 +48,8 @@ class Limits(Options):
             facts={"gpu": "RTX 4090", "vllm_version": "0.33.0"},
         ),
         Bad(
-            "services:\n  llm:\n    image: vllm/vllm-openai:v0.33.0\n    command: --model Qwen/Qwen3-8B --gpu-memory-utilization=0.99\n",
+            "services:\n  llm:\n    image: vllm/vllm-openai:v0.33.0\n    ipc: host\n    gpus: all\n"
+            "    command: --model Qwen/Qwen3-8B --gpu-memory-utilization=0.99\n",
             name="compose.yaml",
             mark="0.99",
         ),

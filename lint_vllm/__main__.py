@@ -1,0 +1,3 @@
+from lint_vllm.cli import main
+
+main()
