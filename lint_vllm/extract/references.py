@@ -1,0 +1,183 @@
+"""References inside values that another layer resolves before vLLM sees them.
+
+Compose interpolates ``${NAME:-default}``; Kubernetes expands ``$(NAME)``. Every resolved character keeps a place in the file:
+a default its own, a value from elsewhere that of the reference.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from lint_vllm.launch import EnvVar, Word
+from lint_vllm.source import Span, Text
+
+Lookup: TypeAlias = "Callable[[str], Word | str]"
+"""A name's value, or the reason why it is not known."""
+
+MAX_DEPTH = 8
+MAX_VALUE = 100_000
+
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_KUBERNETES = re.compile(r"\$\$|\$\(([A-Za-z_.][-A-Za-z0-9_.]*)\)")
+
+
+@dataclass(frozen=True, slots=True)
+class Expanded:
+    """``text`` after expansion; references that could not be resolved stand in it as written, listed in ``unknown``."""
+
+    text: Text
+    unknown: tuple[tuple[Span, str], ...] = ()
+    """Place of each unresolved reference, and why."""
+    defined: Span | None = None
+    """Where the value is written, when the whole text was one reference."""
+    changed: bool = False
+
+    @property
+    def reason(self) -> str | None:
+        return self.unknown[0][1] if self.unknown else None
+
+
+def with_expansion(word: Word, expanded: Expanded) -> Word:
+    """The word after expansion, still standing where it was."""
+    if not expanded.changed and not expanded.unknown:
+        return word
+    return Word(
+        expanded.text,
+        word.span,
+        word.quote,
+        word.unknown or expanded.reason,
+        expanded.defined or word.defined,
+        word.conditional,
+    )
+
+
+def interpolate(text: Text, lookup: Lookup, _depth: int = 0) -> Expanded:
+    """Compose interpolation: ``$NAME``, ``${NAME}``, ``${NAME:-default}``, ``:+`` and ``:?``; ``$$`` is a dollar sign."""
+    value = text.value
+    if "$" not in value:
+        return Expanded(text)
+    parts: list[Text] = []
+    unknown: list[tuple[Span, str]] = []
+    defined: Span | None = None
+    at = 0
+    while (dollar := value.find("$", at)) >= 0:
+        parts.append(text[at:dollar])
+        following = value[dollar + 1 : dollar + 2]
+        if following == "$":
+            parts.append(text[dollar : dollar + 1])
+            at = dollar + 2
+            continue
+        end, piece = _reference(text, dollar, lookup, _depth)
+        at = end
+        unknown.extend(piece.unknown)
+        parts.append(piece.text)
+        if dollar == 0 and end == len(value):
+            defined = piece.defined
+    parts.append(text[at:])
+    kept = [p for p in parts if p.value]
+    return Expanded(Text.join(kept, text[0:0]), tuple(unknown), defined, True)
+
+
+def _reference(text: Text, dollar: int, lookup: Lookup, depth: int) -> tuple[int, Expanded]:
+    """The end of the reference that starts at a dollar sign, and what it yields."""
+    value = text.value
+    braced = value.startswith("{", dollar + 1)
+    found = _NAME.match(value, dollar + (2 if braced else 1))
+    if found is None or depth > MAX_DEPTH:
+        return dollar + 1, Expanded(text[dollar : dollar + 1])
+    name, at = found.group(), found.end()
+    if not braced:
+        return at, _resolved(text[dollar:at], lookup(name), dollar == 0 and at == len(value))
+    end = _closing(value, at)
+    if end < 0:
+        return dollar + 1, Expanded(text[dollar : dollar + 1])
+    whole = text[dollar : end + 1]
+    alone = len(whole) == len(value)
+    operator = re.match(r":?[-?+]", value[at:end])
+    if operator is None:
+        return end + 1, _resolved(whole, lookup(name), alone) if at == end else Expanded(
+            whole, ((whole.span, f"{whole} is not understood"),)
+        )
+    operand = text[at + operator.end() : end]
+    known = lookup(name)
+    empty = isinstance(known, Word) and not known.value and operator.group().startswith(":")
+    sign = operator.group()[-1]
+    if sign == "-":
+        if isinstance(known, Word) and not empty:
+            return end + 1, _resolved(whole, known, alone)
+        inner = interpolate(operand, lookup, depth + 1)
+        return end + 1, Expanded(inner.text, inner.unknown, None, True)
+    if sign == "+":
+        if isinstance(known, Word) and not empty:
+            inner = interpolate(operand, lookup, depth + 1)
+            return end + 1, Expanded(inner.text, inner.unknown, None, True)
+        return end + 1, Expanded(whole[0:0], changed=True)
+    return end + 1, _resolved(whole, known, alone)
+
+
+def _closing(value: str, at: int) -> int:
+    """The brace that closes the reference whose name ends at ``at``; -1: none. JSON in a default may hold braces too."""
+    depth = 1
+    limit = min(len(value), at + 4000)
+    while at < limit:
+        if value[at] == "{":
+            depth += 1
+        elif value[at] == "}":
+            depth -= 1
+            if not depth:
+                return at
+        at += 1
+    return -1
+
+
+def _resolved(whole: Text, known: Word | str, alone: bool) -> Expanded:
+    """A value put in place of its reference; only a reference that stands alone takes over the value's own characters."""
+    if isinstance(known, str):
+        return Expanded(whole, ((whole.span, known),))
+    if known.unknown is not None:
+        return Expanded(whole, ((whole.span, known.unknown),))
+    place = known.defined or known.content.span
+    if alone and known.value:
+        return Expanded(known.content, (), place, True)
+    return Expanded(Text.placed(known.value, whole.span), (), place, True)
+
+
+def expand_kubernetes(text: Text, env: Mapping[str, EnvVar]) -> Expanded:
+    """Kubernetes expansion of ``$(NAME)`` from the container's environment; ``$$`` escapes."""
+    value = text.value
+    if "$(" not in value and "$$" not in value:
+        return Expanded(text)
+    parts: list[Text] = []
+    unknown: list[tuple[Span, str]] = []
+    defined: Span | None = None
+    at = 0
+    for found in _KUBERNETES.finditer(value):
+        parts.append(text[at : found.start()])
+        at = found.end()
+        whole = text[found.start() : found.end()]
+        if found.group() == "$$":
+            parts.append(whole[0:1])
+            continue
+        piece = _resolved(whole, value_of(env, found.group(1)), len(whole) == len(value))
+        unknown.extend(piece.unknown)
+        parts.append(piece.text)
+        if len(whole) == len(value):
+            defined = piece.defined
+    parts.append(text[at:])
+    joined = Text.join([p for p in parts if p.value], text[0:0])
+    if len(joined) > MAX_VALUE:
+        return Expanded(text, ((text.span, "the expanded value is too long"),))
+    return Expanded(joined, tuple(unknown), defined, True)
+
+
+def value_of(env: Mapping[str, EnvVar], name: str) -> Word | str:
+    """The value of an environment variable, or why it is not known."""
+    variable = env.get(name)
+    if variable is None:
+        return f"{name} is not set in this file"
+    if variable.value is None:
+        return f"{name} comes from a {variable.source}" if variable.source != "file" else f"{name} is set at run time"
+    return variable.value
