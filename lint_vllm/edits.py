@@ -7,7 +7,6 @@ commas, or a word among blanks. Where the shape is not clear no edit is offered.
 
 from __future__ import annotations
 
-import itertools
 import re
 from collections.abc import Sequence
 
@@ -52,20 +51,8 @@ def remove_argument(argument: Argument) -> tuple[Edit, ...]:
 
 
 def remove_words(words: Sequence[Word]) -> tuple[Edit, ...]:
-    """Words taken out; neighbours on one line go together."""
-    groups: list[Span] = []
-    for word in words:
-        span = word.span
-        previous = groups[-1] if groups else None
-        if previous is not None and previous.source is span.source and previous.end <= span.start:
-            between = span.source.text[previous.end : span.start]
-            if between and not between.strip(" \t"):
-                groups[-1] = previous.to(span)
-                continue
-        if previous is not None and previous.contains(span):
-            continue
-        groups.append(span)
-    return remove_elements(groups)
+    """Words taken out."""
+    return remove_elements([word.span for word in words])
 
 
 def remove_env(variable: EnvVar) -> tuple[Edit, ...]:
@@ -84,22 +71,23 @@ def remove_env(variable: EnvVar) -> tuple[Edit, ...]:
 
 
 def remove_elements(spans: Sequence[Span]) -> tuple[Edit, ...]:
-    """Elements taken out, each with the separator that belongs to it; no edit at all when one shape is not clear."""
-    edits: list[Edit] = []
+    """Elements taken out, each with the separator that belongs to it; neighbours on one line go together."""
+    groups: list[Span] = []
     for span in spans:
         if span.start == span.end:
             return ()
-        edits.append(Edit(_with_separator(span), ""))
-    for first, second in itertools.pairwise(edits):
-        if first.span.source is second.span.source and first.span.end > second.span.start:
-            return _merged(edits)
-    return tuple(edits)
+        previous = groups[-1] if groups else None
+        if previous is not None and _adjacent(previous, span):
+            groups[-1] = previous.to(span)
+        else:
+            groups.append(span)
+    return tuple(Edit(_with_separator(span), "") for span in groups)
 
 
-def _merged(edits: Sequence[Edit]) -> tuple[Edit, ...]:
-    start = min(edit.span.start for edit in edits)
-    end = max(edit.span.end for edit in edits)
-    return (Edit(Span(edits[0].span.source, start, end), ""),)
+def _adjacent(first: Span, second: Span) -> bool:
+    if first.source is not second.source or first.start > second.start:
+        return False
+    return re.fullmatch(r"[ \t]*,?[ \t]*", first.source.text[first.end : second.start]) is not None
 
 
 def _with_separator(span: Span) -> Span:
