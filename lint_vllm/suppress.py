@@ -24,7 +24,8 @@ _COMMENT = re.compile(r"(?P<open>\#|//|;|--|/\*|<!--|\{\{-?[ \t]*/\*|\{\#)[ \t]*
 _CLOSERS = {"/*": "*/", "<!--": "-->", "{#": "#}", "{{": "*/"}
 _JSON_END = re.compile(r'(\\n)?",?[ \t]*\Z|\\n')
 _FACT = re.compile(
-    r"""[ \t,;]*(?P<key>[A-Za-z][A-Za-z0-9_-]*)=(?:"(?P<double>[^"\r\n]*)"|'(?P<single>[^'\r\n]*)'|\\"(?P<escaped>[^"\\\r\n]*)\\"|(?P<bare>[^\s,;"'\\]+))"""
+    r"[ \t,;]*(?P<key>[A-Za-z][A-Za-z0-9_-]*)="
+    r"""(?:"(?P<double>[^"\r\n]*)"|'(?P<single>[^'\r\n]*)'|\\"(?P<escaped>[^"\\\r\n]*)\\"|(?P<bare>[^\s,;"'\\]+))"""
 )
 _IGNORE = re.compile(r"[ \t,;]*(?P<scope>ignore-file|ignore)\b(?:\[(?P<codes>[^\]\r\n]*)\])?:?[ \t]*(?P<reason>.*)", re.IGNORECASE)
 _CODE = re.compile(r"[^\s,;]+")

@@ -1,16 +1,310 @@
 """Bounded, read-only look-ups of files that lie near a linted file and belong to it.
 
 Never leaves the repository (or, outside one, the linted file's folder); never follows links out of it; reads text only.
+Every look-up is lazy and remembered. Outside the repository only one place is read: the machine's Hugging Face cache,
+for ``config.json`` of models that were downloaded before.
 """
 
 from __future__ import annotations
 
+import json
+import os
+import re
+import stat
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
+
+from lint_vllm.source import SourceFile
+
+MAX_TEXT = 512 * 1024
+MAX_CONFIG = 4 * 2**20
+"""Model folders hold long lists of tensors (``model.safetensors.index.json``)."""
+MAX_FILES = 200
+MAX_LEVELS = 12
+
+_ROOT_MARKS = (".git", ".lint-vllm.toml")
+_CONFIG_FILES = ("config.json", "params.json")
+_ENV_LINE = re.compile(r"^[ \t]*(?:export[ \t]+)?(?P<name>[A-Za-z_]\w*)[ \t]*=[ \t]*(?P<value>[^\r\n]*)", re.MULTILINE)
+_SERVICE = re.compile(r"^kind:[ \t]*[\"']?Service[\"']?[ \t]*$", re.MULTILINE)
+_METADATA_NAME = re.compile(r"^metadata:[^\n]*\n(?:[ \t]+[^\n]*\n)*?[ \t]+name:[ \t]*[\"']?(?P<name>[\w.-]+)", re.MULTILINE)
 
 
+@dataclass(frozen=True, slots=True)
+class ModelFolder:
+    """A model that lies in the repository. ``path`` is relative to the repository's root; absent files are ``None``."""
+
+    path: str
+    config: Mapping[str, Any] | None = None
+    generation_config: Mapping[str, Any] | None = None
+    tokenizer_config: Mapping[str, Any] | None = None
+    index: Mapping[str, Any] | None = None
+    """``model.safetensors.index.json``: ``metadata.total_size`` is the bytes of all tensors."""
+    adapter_config: Mapping[str, Any] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class NearbyFile:
+    """A text file of the repository; ``path`` is relative to its root."""
+
+    path: str
+    text: str = field(repr=False)
+
+
+@dataclass
 class Repository:
-    """Files beside one linted file. Every look-up is lazy and remembered."""
+    """What lies around one linted file. ``root`` bounds every look-up; ``folder`` is where relative paths start."""
 
-    def __init__(self, root: Path, folder: Path) -> None:
-        self.root = root
-        self.folder = folder
+    root: Path
+    folder: Path
+    use_hub_cache: bool = True
+    _memo: dict[tuple[str, str], Any] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        self.root, self.folder = _real(self.root), _real(self.folder)
+
+    @classmethod
+    def of(cls, path: str | Path, *, boundary: Path | None = None, use_hub_cache: bool = True) -> Repository:
+        """The repository of a linted file: the nearest ``.git`` or settings file upward, else ``boundary`` (a folder that
+        the caller was asked to lint, when it holds the file), else the file's own folder."""
+        folder = _real(Path(path).absolute().parent)
+        return cls(repository_root(folder, boundary), folder, use_hub_cache)
+
+    # -- paths ---------------------------------------------------------------------------------------------------------
+
+    def locate(self, relative: str, base: Path | None = None) -> Path | None:
+        """The real path of something in the repository, relative to the folder (or ``base``); ``None`` when absent,
+        outside, or reached through a link that leads outside."""
+        if not relative or len(relative) > 1000 or "\0" in relative or relative.startswith("~"):
+            return None
+        try:
+            real = _real((base or self.folder) / relative)
+            return real if real.is_relative_to(self.root) and real.exists() else None
+        except (OSError, ValueError, RuntimeError):
+            return None
+
+    def exists(self, relative: str) -> bool:
+        """Whether a path exists in the repository, seen from the folder or from the root."""
+        return self.locate(relative) is not None or self.locate(relative, self.root) is not None
+
+    def name_of(self, path: Path) -> str:
+        """A path relative to the root, for people."""
+        try:
+            return path.relative_to(self.root).as_posix()
+        except ValueError:
+            return path.name
+
+    def upward(self) -> Iterator[Path]:
+        """The folder, then its parents up to the root."""
+        at = self.folder
+        for _ in range(MAX_LEVELS):
+            yield at
+            if at in (self.root, at.parent):
+                return
+            at = at.parent
+
+    # -- files ---------------------------------------------------------------------------------------------------------
+
+    def text(self, path: Path, limit: int = MAX_TEXT) -> str | None:
+        """The text of a regular file in the repository; ``None`` when it is none, too large or not text."""
+        key = ("text", str(path))
+        if key not in self._memo:
+            self._memo[key] = _read_text(path, limit) if _real(path).is_relative_to(self.root) else None
+        found = self._memo[key]
+        return found if isinstance(found, str) else None
+
+    def read(self, relative_path: str) -> SourceFile | None:
+        """A file as a source, with the path that a person sees; relative to the folder."""
+        path = self.locate(relative_path)
+        if path is None or self.text(path) is None:
+            return None
+        return SourceFile(os.path.relpath(path), path.read_bytes())
+
+    def json(self, path: Path, limit: int = MAX_CONFIG) -> Mapping[str, Any] | None:
+        """A JSON object; ``None`` for anything else."""
+        key = ("json", str(path))
+        if key not in self._memo:
+            inside = _real(path).is_relative_to(self.root)
+            self._memo[key] = _object(_read_text(path, limit)) if inside else None
+        found = self._memo[key]
+        return found if isinstance(found, dict) else None
+
+    def names(self, folder: Path | None = None) -> tuple[str, ...]:
+        """Names of the regular files in a folder of the repository, sorted; at most ``MAX_FILES``."""
+        where = folder or self.folder
+        key = ("names", str(where))
+        if key not in self._memo:
+            self._memo[key] = _names(where) if _real(where).is_relative_to(self.root) else ()
+        found: tuple[str, ...] = self._memo[key]
+        return found
+
+    def beside(self, suffixes: tuple[str, ...] = ()) -> Iterator[NearbyFile]:
+        """Text files in the linted file's folder, by suffix (all when none is given)."""
+        for name in self.names():
+            if suffixes and not name.endswith(suffixes):
+                continue
+            text = self.text(self.folder / name)
+            if text is not None:
+                yield NearbyFile(self.name_of(self.folder / name), text)
+
+    # -- what is asked -------------------------------------------------------------------------------------------------
+
+    def environment(self, name: str = ".env") -> Mapping[str, str]:
+        """The plain assignments of an env file beside the linted file; quotes taken off, nothing expanded."""
+        path = self.locate(name)
+        text = None if path is None else self.text(path)
+        return {} if text is None else {m["name"]: _unquoted(m["value"]) for m in _ENV_LINE.finditer(text)}
+
+    def services(self) -> frozenset[str]:
+        """Names of the Kubernetes Services defined in the linted file's folder."""
+        key = ("services", "")
+        if key not in self._memo:
+            found: set[str] = set()
+            for file in self.beside((".yaml", ".yml")):
+                for document in re.split(r"^---", file.text, flags=re.MULTILINE):
+                    if _SERVICE.search(document) and (name := _METADATA_NAME.search(document)):
+                        found.add(name["name"])
+            self._memo[key] = frozenset(found)
+        result: frozenset[str] = self._memo[key]
+        return result
+
+    def model_folder(self, model: str, mounts: Mapping[str, str] | None = None) -> ModelFolder | None:
+        """The files of a model whose path (not id) leads into the repository.
+
+        ``mounts`` maps folders of a container to folders beside the linted file, so that ``/models/x`` is found under
+        ``./models/x``.
+        """
+        for relative in _candidates(model, mounts or {}):
+            for base in (self.folder, self.root):
+                path = self.locate(relative, base)
+                if path is None:
+                    continue
+                folder = path if path.is_dir() else path.parent
+                found = self._model_folder(folder)
+                if found is not None:
+                    return found
+        return None
+
+    def _model_folder(self, folder: Path) -> ModelFolder | None:
+        present = set(self.names(folder))
+        if not present & {*_CONFIG_FILES, "adapter_config.json"}:
+            return None
+
+        def part(name: str) -> Mapping[str, Any] | None:
+            return self.json(folder / name) if name in present else None
+
+        return ModelFolder(
+            self.name_of(folder),
+            part("config.json"),
+            part("generation_config.json"),
+            part("tokenizer_config.json"),
+            part("model.safetensors.index.json"),
+            part("adapter_config.json"),
+        )
+
+    def adapter_config(self, path: str, mounts: Mapping[str, str] | None = None) -> Mapping[str, Any] | None:
+        """``adapter_config.json`` of a LoRA adapter that lies in the repository."""
+        found = self.model_folder(path, mounts)
+        return None if found is None else found.adapter_config
+
+    def hub_config(self, model: str) -> tuple[Mapping[str, Any], str] | None:
+        """``config.json`` of a model id from the machine's Hugging Face cache, and where it was found."""
+        key = ("hub", model)
+        if key not in self._memo:
+            self._memo[key] = _hub_config(model) if self.use_hub_cache else None
+        found: tuple[Mapping[str, Any], str] | None = self._memo[key]
+        return found
+
+
+def repository_root(folder: Path, boundary: Path | None = None) -> Path:
+    """The nearest folder upward with ``.git`` or a settings file; else ``boundary`` when it holds the folder; else itself."""
+    at = folder
+    while True:
+        if any((at / mark).exists() for mark in _ROOT_MARKS):
+            return at
+        if at.parent == at:
+            break
+        at = at.parent
+    if boundary is not None and folder.is_relative_to(_real(boundary)):
+        return _real(boundary)
+    return folder
+
+
+def looks_local(model: str) -> bool:
+    """Whether a model is written as a path (``./m``, ``/models/m``, ``m.gguf``), not as an id of the hub."""
+    return model.startswith(("/", "./", "../", "~", "\\")) or model.count("/") > 1 or "/" not in model or model.endswith(".gguf")
+
+
+def _candidates(model: str, mounts: Mapping[str, str]) -> Iterator[str]:
+    if not model.startswith("/"):
+        yield model
+        return
+    for target in sorted(mounts, key=len, reverse=True):
+        inside = target.rstrip("/")
+        if model == inside or model.startswith(inside + "/"):
+            yield os.path.join(mounts[target], model[len(inside) :].lstrip("/"))
+
+
+def _real(path: Path) -> Path:
+    return Path(os.path.realpath(path))
+
+
+def _read_text(path: Path, limit: int) -> str | None:
+    try:
+        status = path.stat()
+        if not stat.S_ISREG(status.st_mode) or status.st_size > limit:
+            return None
+        return path.read_bytes().decode("utf-8")
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def _object(text: str | None) -> dict[str, Any] | None:
+    if text is None:
+        return None
+    try:
+        value = json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+    return value if isinstance(value, dict) else None
+
+
+def _names(folder: Path) -> tuple[str, ...]:
+    found: list[str] = []
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                if entry.is_file():
+                    found.append(entry.name)
+                if len(found) >= MAX_FILES * 5:
+                    break
+    except OSError:
+        return ()
+    return tuple(sorted(found)[:MAX_FILES])
+
+
+def _unquoted(value: str) -> str:
+    value = value.strip()
+    if len(value) > 1 and value[0] == value[-1] and value[0] in "\"'":
+        return value[1:-1]
+    return value.split(" #", 1)[0].rstrip()
+
+
+def _hub_config(model: str) -> tuple[Mapping[str, Any], str] | None:
+    """Layout: ``<cache>/models--org--name/snapshots/<commit>/config.json`` (huggingface_hub, file_download.py)."""
+    if not re.fullmatch(r"[\w.-]+/[\w.-]+", model) or ".." in model:
+        return None
+    home = os.environ.get("HF_HOME") or os.path.join(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "huggingface")
+    cache = os.environ.get("HF_HUB_CACHE") or os.environ.get("HUGGINGFACE_HUB_CACHE") or os.path.join(home, "hub")
+    folder = Path(os.path.expanduser(cache)) / ("models--" + model.replace("/", "--"))
+    try:
+        main = (folder / "refs" / "main").read_text(encoding="ascii").strip() if (folder / "refs" / "main").is_file() else ""
+        snapshots = sorted((p for p in (folder / "snapshots").iterdir() if p.is_dir()), key=lambda p: (p.name != main, p.name))
+    except (OSError, UnicodeDecodeError):
+        return None
+    for snapshot in snapshots[:20]:
+        config = _object(_read_text(snapshot / "config.json", MAX_CONFIG))
+        if config is not None:
+            return config, "config.json in the local Hugging Face cache"
+    return None

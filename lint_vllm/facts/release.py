@@ -1,0 +1,180 @@
+"""Which vLLM release a launch runs, and where that is known from.
+
+Precedence: ``--vllm-version``; comment in the file; what the file says (image tag, pin); settings; what the repository
+says (lock and requirements files, a Dockerfile beside it); the newest known release.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from functools import cache
+from importlib import resources
+from pathlib import Path
+
+from lint_vllm.facts import Release, version_key
+from lint_vllm.facts.comments import CommentFacts
+from lint_vllm.facts.images import ImageFacts, facts_of_reference, image_facts
+from lint_vllm.facts.pins import pins_in_text, resolve_requirement
+from lint_vllm.facts.repository import MAX_CONFIG, Repository
+from lint_vllm.launch import Hint, Launch
+from lint_vllm.settings import Stated
+from lint_vllm.source import SourceFile, Span
+
+_LOCKS = ("uv.lock", "poetry.lock", "pdm.lock", "Pipfile.lock")
+_RANGES = ("pyproject.toml", "environment.yml", "environment.yaml", "conda.yaml", "Pipfile", "setup.cfg", "setup.py")
+_REQUIREMENTS = re.compile(r"(?:requirements|constraints)[\w.-]*\.(?:txt|in|lock)|[\w.-]*[-_.]?requirements\.(?:txt|in)")
+_DOCKERFILE = re.compile(r"(?:[\w.-]*\.)?(?:Dockerfile|Containerfile)(?:\.[\w.-]+)?")
+_FROM = re.compile(r"^[ \t]*FROM[ \t]+(?:--platform=\S+[ \t]+)?(?P<image>\S+)", re.MULTILINE | re.IGNORECASE)
+_ARGUMENT = re.compile(r"^[ \t]*ARG[ \t]+(?P<name>\w+)=[\"']?(?P<value>[^\s\"']+)", re.MULTILINE | re.IGNORECASE)
+
+
+def known_releases() -> tuple[str, ...]:
+    """The releases whose flags are known, oldest first."""
+    return _known_releases()
+
+
+@cache
+def _known_releases() -> tuple[str, ...]:
+    folder = resources.files("lint_vllm").joinpath("data/flags")
+    names = [entry.name.removesuffix(".json") for entry in folder.iterdir() if re.fullmatch(r"\d+(?:\.\d+)+\.json", entry.name)]
+    return tuple(sorted(names, key=version_key))
+
+
+def resolve_release(launch: Launch, options: Stated, comments: CommentFacts, settings: Stated, repository: Repository) -> Release:
+    """The release of a launch; always an answer, whose ``certainty`` says how much it is worth."""
+    if options.vllm_version and version_key(options.vllm_version):
+        return release(options.vllm_version, "--vllm-version")
+    stated = comments.get("vllm-version")
+    if stated is not None and version_key(stated.value):
+        return release(stated.value, stated.origin, stated.span)
+    image = image_facts(launch.image)
+    here = _from_file(launch, image)
+    if here is not None:
+        return here
+    if settings.vllm_version and version_key(settings.vllm_version):
+        return release(settings.vllm_version, "settings")
+    if image is not None and image.id != "other":
+        return _unpinned(launch, image)
+    return _from_repository(launch, repository) or newest("no release is stated: the newest known is assumed")
+
+
+def release(version: str, origin: str, span: Span | None = None, certainty: str = "stated") -> Release:
+    """A release by its number, with the flag table it is read by."""
+    plain = version.strip().lstrip("v").split("+", 1)[0]
+    known = known_releases()
+    key = version_key(plain)
+    if version_key(known[-1]) < key:
+        return Release(plain, known[-1], f"{origin}; newer than the tables, which end at {known[-1]}", "newer", span)
+    table = next((r for r in reversed(known) if version_key(r) <= key), None)
+    if table is None:
+        return Release(plain, known[0], f"{origin}; older than the tables, which begin at {known[0]}", "assumed", span)
+    return Release(plain, table, origin, certainty, span)
+
+
+def newest(origin: str, certainty: str = "assumed", span: Span | None = None) -> Release:
+    """The newest known release."""
+    last = known_releases()[-1]
+    return Release(last, last, origin, certainty, span)
+
+
+def _from_file(launch: Launch, image: ImageFacts | None) -> Release | None:
+    in_dockerfile = launch.deployment is not None and launch.deployment.kind == "dockerfile"
+    if launch.image is None or in_dockerfile or not (image is None or image.version):
+        found = _pin(launch, after=launch.image.span if launch.image is not None else None)
+        if found is not None:
+            return found
+    if image is None or image.version is None or launch.image is None:
+        return None
+    span = launch.image.tag_span or launch.image.span
+    if image.official:
+        return release(image.version, "image tag", span)
+    return release(image.version, f"image tag of {launch.image.name}", span, "vendor")
+
+
+def _pin(launch: Launch, after: Span | None) -> Release | None:
+    """The pin that holds for the launch: the nearest above it, else the first below."""
+    pins = launch.pins or _file_pins(launch.source)
+    if after is not None and after.source is launch.source:
+        pins = tuple(p for p in pins if p.span.source is after.source and p.span.start > after.start)
+    at = launch.command.start
+    above = [p for p in pins if p.span.source is not launch.source or p.span.start <= at]
+    for pin in (*reversed(above), *(p for p in pins if p not in above)):
+        found = _pinned(pin.value, "pin in the file", pin.span)
+        if found is not None:
+            return found
+    return None
+
+
+def _file_pins(source: SourceFile) -> tuple[Hint, ...]:
+    return pins_in_text(source) if "vllm" in source.text else ()
+
+
+def _pinned(requirement: str, where: str, span: Span | None = None) -> Release | None:
+    pinned = resolve_requirement(requirement, known_releases())
+    if pinned.version is None or not version_key(pinned.version):
+        return None
+    if pinned.exact:
+        return release(pinned.version, where, span)
+    return release(pinned.version, f"newest release that {requirement} admits ({where})", span)
+
+
+def _unpinned(launch: Launch, image: ImageFacts) -> Release:
+    reference = launch.image
+    assert reference is not None
+    span = reference.tag_span or reference.span
+    if image.official and reference.tag is not None:
+        return newest(f"image tag {reference.tag} moves or names no release: the newest known is assumed", "floating", span)
+    if image.official and reference.digest is not None:
+        return newest("the image is pinned by a digest that is not known: the newest known release is assumed", "assumed", span)
+    if image.official:
+        return newest("the image has no tag, so it is the latest: the newest known release is assumed", "floating", span)
+    if image.moving and reference.tag in (None, "latest", "nightly", "main", "stable"):
+        return newest(f"the tag of {reference.name} moves: the newest known release is assumed", "floating", span)
+    return newest(f"the tag of {reference.name} tells no vLLM release: the newest known is assumed", "assumed", span)
+
+
+def _from_repository(launch: Launch, repository: Repository) -> Release | None:
+    for folder in repository.upward():
+        for path in _pin_files(repository.names(folder), folder):
+            text = repository.text(path, MAX_CONFIG)
+            if text is None or "vllm" not in text or _is_linted(path, launch):
+                continue
+            found = _in_file(path)(text, repository.name_of(path))
+            if found is not None:
+                return found
+    return None
+
+
+def _is_linted(path: Path, launch: Launch) -> bool:
+    return path.name == Path(launch.path).name and path == Path(launch.path).absolute()
+
+
+def _pin_files(names: tuple[str, ...], folder: Path) -> Iterator[Path]:
+    present = set(names)
+    yield from (folder / name for name in _LOCKS if name in present)
+    yield from (folder / name for name in names if _REQUIREMENTS.fullmatch(name))
+    yield from (folder / name for name in _RANGES if name in present)
+    yield from (folder / name for name in names if _DOCKERFILE.fullmatch(name))
+
+
+def _in_file(path: Path) -> Callable[[str, str], Release | None]:
+    return _in_dockerfile if _DOCKERFILE.fullmatch(path.name) else _in_requirements
+
+
+def _in_requirements(text: str, name: str) -> Release | None:
+    found = (_pinned(pin.value, name) for pin in pins_in_text(SourceFile.of(text, name)))
+    return next((r for r in found if r is not None), None)
+
+
+def _in_dockerfile(text: str, name: str) -> Release | None:
+    pinned = _in_requirements(text, name)
+    if pinned is not None:
+        return pinned
+    values = {m["name"]: m["value"] for m in _ARGUMENT.finditer(text)}
+    for match in reversed(list(_FROM.finditer(text))):
+        reference = re.sub(r"\$\{?(\w+)(?::-[^}]*)?\}?", lambda m: values.get(m[1], m[0]), match["image"])
+        image = facts_of_reference(reference)
+        if image is not None and image.version is not None:
+            return release(image.version, f"FROM in {name}", None, "stated" if image.official else "vendor")
+    return None
