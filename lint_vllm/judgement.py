@@ -1,0 +1,110 @@
+"""Questions that several rules ask of a launch, each answered in one place."""
+
+from __future__ import annotations
+
+from lint_vllm.arguments.model import ArgumentSet
+from lint_vllm.budget.quantity import GIB, Quantity
+from lint_vllm.diagnostic import Severity
+from lint_vllm.facts import Facts
+from lint_vllm.known import Known
+from lint_vllm.launch import Deployment
+from lint_vllm.source import Span
+
+_CLUSTER_FLAGS = ("nnodes", "node_rank", "headless", "data_parallel_address", "master_addr")
+
+
+def first_line(span: Span) -> Span:
+    """The first line of a block: what is underlined when something is missing in it."""
+    text = span.source.text
+    ends = [at for at in (text.find("\n", span.start, span.end), text.find("\r", span.start, span.end)) if at >= 0]
+    return Span(span.source, span.start, min(ends, default=span.end))
+
+
+def softened(facts: Facts, severity: Severity) -> Severity:
+    """The severity of a version-dependent finding: one level lower where the release is not stated."""
+    if facts.release.sure or severity is Severity.INFO:
+        return severity
+    return Severity(severity - 1)
+
+
+def count_of(args: ArgumentSet, dest: str) -> int | None:
+    """A whole number in effect (given or default); ``None`` where it cannot be known."""
+    value = args.value(dest)
+    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else None
+
+
+def ranks_per_replica(args: ArgumentSet) -> int | None:
+    """Tensor x pipeline x prefill-context ranks: the GPUs of one data-parallel replica."""
+    ranks = 1
+    for dest in ("tensor_parallel_size", "pipeline_parallel_size"):
+        count = count_of(args, dest)
+        if count is None:
+            return None
+        ranks *= count
+    return ranks * (count_of(args, "prefill_context_parallel_size") or 1)
+
+
+def local_replicas(args: ArgumentSet) -> int | None:
+    """Data-parallel replicas that start on this machine; ``None`` where a flag leaves that to other nodes."""
+    if any(
+        args.given(d)
+        for d in ("data_parallel_rank", "data_parallel_start_rank", "data_parallel_hybrid_lb", "data_parallel_external_lb")
+    ):
+        local = args.get("data_parallel_size_local")
+        return local.value if local is not None and isinstance(local.value, int) else 1
+    local = args.get("data_parallel_size_local")
+    if local is not None:
+        return local.value if isinstance(local.value, int) else None
+    if args.value("data_parallel_backend") == "ray":
+        return 1
+    return count_of(args, "data_parallel_size") or 1
+
+
+def spans_nodes(args: ArgumentSet, facts: Facts) -> bool:
+    """Whether the ranks of this launch may lie on several machines, so that one machine's GPUs say little."""
+    deployment = facts.launch.deployment
+    if deployment is not None and (deployment.multi_node or (deployment.nodes or 1) > 1):
+        return True
+    if any(args.given(flag) for flag in _CLUSTER_FLAGS):
+        return True
+    return args.value("distributed_executor_backend") in ("ray", "external_launcher")
+
+
+def official_image(facts: Facts) -> bool:
+    """Whether the launch runs in vLLM's own CUDA image."""
+    image = facts.launch.image
+    return image is not None and image.unknown is None and image.name.split("/")[-2:] == ["vllm", "vllm-openai"]
+
+
+def uses_image_entry_point(facts: Facts) -> bool:
+    """Whether the image's own entry point runs: nothing replaces it."""
+    deployment = facts.launch.deployment
+    return facts.launch.form == "image" and (deployment is None or deployment.command is None)
+
+
+def is_container(deployment: Deployment | None) -> bool:
+    return deployment is not None and deployment.kind in ("compose", "pod", "docker-run")
+
+
+def checkpoint_bytes(facts: Facts) -> Quantity | None:
+    """Bytes of the whole checkpoint as it is read from disk: weights per GPU times the ranks of a replica."""
+    budget = facts.budget
+    if budget.weights is None:
+        return None
+    return budget.weights.scaled(max(1, budget.world_size))
+
+
+def load_seconds(facts: Facts) -> Quantity | None:
+    """Seconds from container start to the first healthy answer, from the bytes of the checkpoint.
+
+    Optimistic: a local disk at 1 GiB/s and half a minute for imports, compilation and graphs. Likely: a network volume at
+    0.3 GiB/s and a minute. Download from the hub is not counted: it only adds.
+    """
+    size = checkpoint_bytes(facts)
+    if size is None:
+        return None
+    return Quantity(30 + size.low / GIB, 60 + size.likely / (0.3 * GIB), 120 + size.high / (0.1 * GIB))
+
+
+def known_card_count(facts: Facts) -> int | None:
+    return facts.gpu_count.value if isinstance(facts.gpu_count, Known) else None
