@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lint_vllm.budget.coefficients import by_release, coefficients, largest, spread, times
+from lint_vllm.budget.coefficients import coefficients, largest, newest, spread, times, triple, widest
 from lint_vllm.budget.engine_config import EngineConfig
+from lint_vllm.budget.model_runner import model_runner
 from lint_vllm.budget.quantity import Quantity
 
 _NOTHING = Quantity.exact(0)
@@ -61,12 +62,16 @@ def sampler(config: EngineConfig) -> Quantity:
 
 
 def _sampler_copies(config: EngineConfig) -> Quantity:
+    """How many float32 copies of the logits live at once, by engine, runner and release."""
     table = coefficients()["sampler"]
-    copies = by_release(table["by_release"], config.release)
+    histories = table["by_runner"]
+    copies = triple(newest(histories[model_runner(config)], config.release))
+    if config.env.get("VLLM_USE_FLASHINFER_SAMPLER") == "1" and model_runner(config) == "v1":
+        copies = triple(table["flashinfer"])
     if config.release_sure:
         return copies
-    unstated = Quantity(*table["unstated"])
-    return Quantity(min(copies.low, unstated.low), copies.likely, max(copies.high, unstated.high))
+    any_release = [triple(entry) for history in histories.values() for _since, entry in history]
+    return widest(any_release, copies.likely)
 
 
 def encoder(config: EngineConfig) -> Quantity:

@@ -21,7 +21,11 @@ def coefficients() -> Mapping[str, Any]:
 
 def spread(section: str, name: str) -> Quantity:
     """One coefficient as (low, likely, high)."""
-    low, likely, high = cast("Sequence[float]", coefficients()[section][name])
+    return triple(coefficients()[section][name])
+
+
+def triple(values: Sequence[float]) -> Quantity:
+    low, likely, high = values
     return Quantity(low, likely, high)
 
 
@@ -30,13 +34,18 @@ def gib(section: str, name: str) -> Quantity:
     return spread(section, name).scaled(GIB)
 
 
-def by_release(history: Sequence[tuple[str, Sequence[float]]], release: str) -> Quantity:
-    """The newest entry that is not newer than the release."""
+def newest(history: Sequence[tuple[str, Any]], release: str) -> Any:
+    """The entry of a dated list [first release, value] that holds for a release."""
     value = history[0][1]
     for since, entry in history:
         if version_key(since) <= version_key(release):
             value = entry
-    return Quantity(*value)
+    return value
+
+
+def widest(parts: Sequence[Quantity], likely: float) -> Quantity:
+    """Everything between the lowest and the highest of several, with the likely value of one."""
+    return Quantity(min(p.low for p in parts), likely, max(p.high for p in parts))
 
 
 def largest(parts: Sequence[Quantity]) -> Quantity:

@@ -5,15 +5,24 @@ Constants fitted to what logs print as non-torch memory or as consumed less weig
 
 from __future__ import annotations
 
-from lint_vllm.budget.coefficients import gib
+from lint_vllm.budget.coefficients import coefficients, gib
 from lint_vllm.budget.engine_config import EngineConfig
+from lint_vllm.budget.model_runner import model_runner, on_rocm
 from lint_vllm.budget.quantity import Quantity
 from lint_vllm.facts import version_key
 
 
 def framework(config: EngineConfig) -> Quantity:
     """Bytes per GPU that vLLM counts against its share besides weights, activations and graphs."""
-    return Quantity.total(gib("framework", name) for name in drivers(config))
+    constants = Quantity.total(gib("framework", name) for name in drivers(config))
+    return constants + Quantity.exact(_penalty_counts(config))
+
+
+def _penalty_counts(config: EngineConfig) -> float:
+    """Runner V2 keeps a count a token of the vocabulary for every sequence (v1/worker/gpu/sample/penalties.py)."""
+    if model_runner(config) != "v2" or config.runner == "pooling":
+        return 0.0
+    return float(coefficients()["runner"]["penalty_counts"]) * config.max_num_seqs * (config.model.vocab_size or 0) * 4
 
 
 def drivers(config: EngineConfig) -> tuple[str, ...]:
@@ -23,7 +32,7 @@ def drivers(config: EngineConfig) -> tuple[str, ...]:
     names = ["consumed_gib" if release >= (0, 27) else "base_gib"]
     if card is not None and card.unified_memory:
         names.append("unified_gib")
-    elif card is not None and card.vendor == "amd":
+    elif on_rocm(config):
         names.append("rocm_gib")
     if config.world_size > 1:
         names.append("nccl_before_snapshot_gib" if release < (0, 11) else "nccl_after_snapshot_gib")
