@@ -55,8 +55,8 @@ class Baseline:
         return True
 
 
-def write(path: Path, diagnostics: Iterable[Diagnostic]) -> int:
-    """Write the findings that are there now; returns their number. Raises ``OSError``."""
+def save(path: Path, diagnostics: Iterable[Diagnostic]) -> int:
+    """Write the findings that are there now; returns their number. Raises :class:`BaselineError`."""
     rows: dict[str, dict[str, object]] = {}
     counts: Counter[str] = Counter()
     for diagnostic in diagnostics:
@@ -66,5 +66,8 @@ def write(path: Path, diagnostics: Iterable[Diagnostic]) -> int:
         rows[key] = {"fingerprint": key, "code": diagnostic.code, "path": place}
     ordered = sorted(rows.values(), key=lambda row: (str(row["path"]), str(row["code"]), str(row["fingerprint"])))
     document = {"version": VERSION, "accepted": [{**row, "count": counts[str(row["fingerprint"])]} for row in ordered]}
-    path.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+    try:
+        path.write_text(json.dumps(document, indent=2) + "\n", encoding="utf-8")
+    except OSError as error:
+        raise BaselineError(f"{path}: {error.strerror or error}") from None
     return sum(counts.values())

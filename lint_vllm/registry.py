@@ -49,6 +49,15 @@ def find(name: str) -> Rule | None:
     return next((rule for rule in rules() if wanted.upper() == rule.code or wanted.lower() == rule.name), None)
 
 
+def suggestion(name: str) -> str:
+    """The end of a sentence on an unknown rule: the nearest code or name, or where to look."""
+    import difflib
+
+    known = [key for rule in rules() for key in (rule.code, rule.name)]
+    near = difflib.get_close_matches(name.upper(), known, n=1) or difflib.get_close_matches(name.lower(), known, n=1)
+    return f"; did you mean `{near[0]}`?" if near else "; `lint-vllm rules` lists them"
+
+
 def _packages() -> Iterator[ModuleType]:
     yield _import(BUILT_IN, BUILT_IN)
     for entry, module in _plugins():

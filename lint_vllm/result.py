@@ -20,6 +20,15 @@ class JudgedLaunch:
     memory: bool
     unknown: tuple[str, ...] = ()
 
+    @property
+    def paths(self) -> frozenset[str]:
+        """The files in which parts of the launch are written."""
+        launch = self.launch
+        values = [setting.value for setting in launch.settings] + [env.value for env in launch.env.values()]
+        words = (*launch.words, *(value for value in values if value is not None))
+        spans = [word.content.span for word in words] + [word.defined for word in words if word.defined is not None]
+        return frozenset({launch.path, *(span.path for span in spans)})
+
 
 @dataclass(frozen=True, slots=True)
 class FileResult:

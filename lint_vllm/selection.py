@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any, get_type_hints
 
 from lint_vllm.diagnostic import Severity
+from lint_vllm.registry import suggestion
 from lint_vllm.rule import Options, Rule
 from lint_vllm.settings import SettingsError, Table
 
@@ -64,18 +65,13 @@ class Selection:
 
     def _check(self, selector: str) -> None:
         if not any(_closeness(rule, selector) >= 0 for rule in self.rules):
-            raise SettingsError(f"unknown rule `{selector}`{self._suggestion(selector)}")
+            raise SettingsError(f"unknown rule `{selector}`{suggestion(selector)}")
 
     def _named(self, name: str) -> Rule:
         for rule in self.rules:
             if _closeness(rule, name) == _EXACT:
                 return rule
-        raise SettingsError(f"`options.{name}`: unknown rule `{name}`{self._suggestion(name)}")
-
-    def _suggestion(self, name: str) -> str:
-        known = [key for rule in self.rules for key in (rule.code, rule.name)]
-        near = difflib.get_close_matches(name.upper(), known, n=1) or difflib.get_close_matches(name.lower(), known, n=1)
-        return f"; did you mean `{near[0]}`?" if near else "; `lint-vllm rules` lists them"
+        raise SettingsError(f"`options.{name}`: unknown rule `{name}`{suggestion(name)}")
 
 
 _EXACT = 100

@@ -177,3 +177,30 @@ def _toml(path: Path, data: bytes) -> Any:
         return tomllib.loads(data.decode("utf-8-sig"))
     except (tomllib.TOMLDecodeError, UnicodeDecodeError, RecursionError) as error:
         raise SettingsError(f"{path}: not valid TOML: {error}") from None
+
+
+def shown(settings: Settings, path: Path) -> dict[str, Any]:
+    """What holds for a path, under the keys of a settings file; keys that nobody set are left out."""
+    table = settings.table_for(path)
+    facts = {dashed(f.name): getattr(table.facts, f.name) for f in fields(table.facts) if f.name != "root"}
+    load = {key: facts.pop(key) for key in ("concurrency", "context-tokens", "context-tokens-p50", "output-tokens", "task")}
+    everything: dict[str, Any] = {
+        **facts,
+        "workload": {key: value for key, value in load.items() if value is not None},
+        "select": table.select,
+        "extend-select": table.extend_select,
+        "ignore": table.ignore,
+        "severity": table.severity,
+        "profile": table.profile,
+        "docs": table.docs,
+        "options": table.options,
+        "exclude": settings.exclude,
+        "fail-on": settings.fail_on,
+        "baseline": settings.baseline,
+        "inline-ignores": None if settings.inline_ignores else False,
+    }
+    return {key: value for key, value in everything.items() if value is not None and value != () and value != {}}
+
+
+def dashed(name: str) -> str:
+    return name.replace("_", "-")

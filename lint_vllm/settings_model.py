@@ -9,19 +9,15 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from lint_vllm.settings import Settings, SettingsError, Stated, Table
+from lint_vllm.settings import Settings, SettingsError, Stated, Table, dashed
 
 Level = Literal["info", "warning", "error"]
 RuleName = Annotated[str, StringConstraints(min_length=1)]
 Positive = Annotated[int, Field(gt=0)]
 
 
-def _dashed(name: str) -> str:
-    return name.replace("_", "-")
-
-
 class _Strict(BaseModel):
-    model_config = ConfigDict(extra="forbid", alias_generator=_dashed, strict=True)
+    model_config = ConfigDict(extra="forbid", alias_generator=dashed, strict=True)
 
 
 class WorkloadModel(_Strict):
@@ -130,7 +126,7 @@ def _suggestion(location: tuple[int | str, ...]) -> str:
         model = TableModel
     if "workload" in location[:-1]:
         model = WorkloadModel
-    known = [_dashed(name) for name in model.model_fields]
+    known = [dashed(name) for name in model.model_fields]
     near = difflib.get_close_matches(key.replace("_", "-"), known, n=1, cutoff=0.6)
     return f"; did you mean `{near[0]}`?" if near else f"; known keys: {', '.join(sorted(known))}"
 

@@ -1,0 +1,84 @@
+"""Options that several commands share, and how their values become a request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+
+from lint_vllm.request import Request
+from lint_vllm.settings import SettingsError, Stated, load
+
+F = TypeVar("F", bound="Callable[..., Any]")
+
+_FACTS: tuple[Callable[[Any], Any], ...] = (
+    click.option("--isolated", is_flag=True, help="Use no settings file, baseline or calibration."),
+    click.option("--config", type=click.Path(), metavar="FILE", help="Use this settings file instead of the nearest one."),
+    click.option("--gpu", metavar="NAME", help="Accelerator: a card, an alias or a family name."),
+    click.option("--gpu-count", type=click.IntRange(min=1), metavar="N", help="GPUs a launch can use."),
+    click.option(
+        "--gpu-memory-gib",
+        type=click.FloatRange(min=0, min_open=True),
+        metavar="X",
+        help="Memory of one GPU as CUDA reports it, GiB.",
+    ),
+    click.option("--vllm-version", metavar="V", help="vLLM release to judge by, such as 0.33.0."),
+    click.option("--model-config", metavar="FILE", help="config.json of the model."),
+)
+
+
+def fact_options(command: F) -> F:
+    """The options of every command that judges launches; read them back with :func:`request_of`."""
+    for option in reversed(_FACTS):
+        command = option(command)
+    return command
+
+
+def format_option(*names: str) -> Callable[[F], F]:
+    return click.option(
+        "--format", "format_name", type=click.Choice(names), default=names[0], show_default=True, help="Form of the output."
+    )
+
+
+def request_of(
+    *,
+    isolated: bool,
+    config: str | None,
+    gpu: str | None,
+    gpu_count: int | None,
+    gpu_memory_gib: float | None,
+    vllm_version: str | None,
+    model_config: str | None,
+    profile: str | None = None,
+) -> Request:
+    """The request that the shared options make. Raises a usage error for options that cannot be used."""
+    if config is not None and isolated:
+        raise click.UsageError("--isolated and --config exclude each other")
+    if model_config is not None and not Path(model_config).is_file():
+        raise click.UsageError(f"--model-config: {model_config}: no such file")
+    stated = Stated(
+        gpu=gpu,
+        gpu_count=gpu_count,
+        gpu_memory_gib=gpu_memory_gib,
+        vllm_version=None if vllm_version is None else _release(vllm_version),
+        model_config=model_config,
+    )
+    try:
+        settings = load(config) if config is not None else None
+    except SettingsError as error:
+        raise click.ClickException(str(error)) from None
+    return Request(stated, isolated, settings, profile)
+
+
+def _release(text: str) -> str:
+    version = text.strip().removeprefix("v")
+    if not version[:1].isdigit():
+        raise click.UsageError(f"--vllm-version: {text} is not a release such as 0.33.0")
+    return version
+
+
+def names(values: tuple[str, ...]) -> tuple[str, ...]:
+    """The items of an option that takes lists and may be repeated."""
+    return tuple(part for value in values for part in value.replace(",", " ").split())
