@@ -1,0 +1,363 @@
+"""Vision and audio towers with their projectors, by ``model_type`` of the whole model.
+
+Encoder blocks are sharded over the tensor-parallel ranks (``--mm-encoder-tp-mode weights``) or whole on each; embeddings,
+norms and most projectors are whole. Sizes come from the tower's own configuration over its class defaults
+(vllm==0.33.0 model_executor/models/{siglip,clip,qwen2_vl,qwen2_5_vl,qwen3_vl,mllama4,kimi_k25_vit,...}.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from lint_vllm.budget.ledger import Ledger, NotModelled
+from lint_vllm.facts.model import Model
+from lint_vllm.facts.model_config import class_defaults, filled, positive
+
+Config = Mapping[str, Any]
+
+
+def need(config: Config, *keys: str) -> int:
+    for key in keys:
+        found = positive(config.get(key))
+        if found is not None:
+            return found
+    raise NotModelled(f"{keys[0]} of the vision or audio tower is not in the configuration")
+
+
+def part(model: Model, key: str) -> Config | None:
+    """A tower's configuration over its class defaults; None where the model has none."""
+    given = model.config.get(key)
+    outer = class_defaults().get(model.model_type, {}).get(key)
+    kind = str(outer.get("model_type", "")) if isinstance(outer, Mapping) else ""
+    if isinstance(given, Mapping):
+        return filled(given, kind)
+    if given is None and key not in model.config and kind and key == "vision_config":
+        return filled({}, kind)
+    return None
+
+
+def towers(model: Model, ledger: Ledger) -> None:
+    """Write the towers of a multimodal model; models without one write nothing."""
+    build = TOWERS.get(model.model_type)
+    if build is not None:
+        if ledger.is_first:
+            build(model, ledger)
+        return
+    if model.multimodal:
+        known = positive((model.record or {}).get("vision_params"))
+        if known is None:
+            raise NotModelled(f"the vision or audio tower of {model.model_type}")
+        if ledger.is_first:
+            size = known * ledger.rank.item
+            ledger.bytes += size // ledger.rank.encoder_tp
+            ledger.uncertain += size - size // ledger.rank.encoder_tp
+            ledger.notes.append("size of the vision tower from the catalogue's parameter count")
+
+
+def block(
+    ledger: Ledger, prefix: str, hidden: int, width: int, heads: int, *, gated: bool = False, bias: bool = True, mlp_bias: bool = True,
+    norm: int = 2, qkv_width: int | None = None, kv_heads: int | None = None, k_bias: bool = True, sharded: bool = True,
+) -> None:  # fmt: skip
+    """One transformer block: two norms of ``norm`` x hidden, attention, MLP."""
+    tp = ledger.rank.encoder_tp if sharded else 1
+    towers_quantized = ledger.scheme.towers
+    inner = qkv_width or hidden
+    ledger.split(heads, "number of vision attention heads", tp)
+    q = ledger.split(inner, "vision attention width", tp)
+    kv = q if kv_heads is None else ledger.split(inner // heads * kv_heads, "vision KV width", tp)
+    ledger.linear(f"{prefix}.attn.qkv", hidden, [q, kv, kv], (q + 2 * kv if k_bias else q + kv) if bias else 0, quantized=towers_quantized)
+    ledger.linear(f"{prefix}.attn.proj", q, [hidden], hidden if bias else 0, row_split=tp > 1, quantized=towers_quantized)
+    part_width = ledger.split(width, "vision MLP width", tp)
+    ups = [part_width, part_width] if gated else [part_width]
+    ledger.linear(f"{prefix}.mlp.fc1", hidden, ups, sum(ups) if mlp_bias else 0, quantized=towers_quantized)
+    ledger.linear(f"{prefix}.mlp.fc2", part_width, [hidden], hidden if mlp_bias else 0, row_split=tp > 1, quantized=towers_quantized)
+    ledger.vector(2 * norm * hidden)
+
+
+def mlp(ledger: Ledger, name: str, inputs: int, width: int, outputs: int, bias: bool = True, split: bool = True) -> None:
+    """A two-layer projector: column- and row-parallel, or whole."""
+    part_width = ledger.split(width, f"{name} width", ledger.rank.encoder_tp if split else 1)
+    ledger.linear(f"{name}.linear_1", inputs, [part_width], part_width if bias else 0, quantized=ledger.scheme.towers)
+    ledger.linear(f"{name}.linear_2", part_width, [outputs], outputs if bias else 0, quantized=ledger.scheme.towers)
+
+
+def text_hidden(model: Model) -> int:
+    if model.hidden_size is None:
+        raise NotModelled("hidden_size is not in the configuration")
+    return model.hidden_size
+
+
+# ---- common encoders ---------------------------------------------------------------------------------------------
+
+
+def siglip(ledger: Ledger, config: Config, layers: int | None = None, prefix: str = "vision_tower.vision_model") -> int:
+    hidden, width, heads = need(config, "hidden_size"), need(config, "intermediate_size"), need(config, "num_attention_heads")
+    depth, patch, channels = need(config, "num_hidden_layers"), need(config, "patch_size"), positive(config.get("num_channels")) or 3
+    count = (need(config, "image_size") // patch) ** 2
+    ledger.vector(channels * patch * patch * hidden + hidden, count * hidden)
+    used = depth if layers is None else layers
+    for index in range(used):
+        block(ledger, f"{prefix}.encoder.layers.{index}", hidden, width, heads)
+    if used == depth:
+        ledger.vector(2 * hidden)
+        if config.get("vision_use_head", True):
+            ledger.vector(hidden, 4 * hidden * hidden + 4 * hidden, 2 * hidden, 2 * hidden * width + width + hidden)
+    return hidden
+
+
+def clip(ledger: Ledger, config: Config, layers: int | None = None, prefix: str = "vision_tower.vision_model") -> int:
+    hidden, width, heads = need(config, "hidden_size"), need(config, "intermediate_size"), need(config, "num_attention_heads")
+    depth, patch, channels = need(config, "num_hidden_layers"), need(config, "patch_size"), positive(config.get("num_channels")) or 3
+    count = (need(config, "image_size") // patch) ** 2 + 1
+    ledger.vector(hidden, channels * patch * patch * hidden, count * hidden, 2 * hidden)
+    used = depth if layers is None else layers
+    for index in range(used):
+        block(ledger, f"{prefix}.encoder.layers.{index}", hidden, width, heads)
+    if used == depth:
+        ledger.vector(2 * hidden)
+    return hidden
+
+
+def pixtral(ledger: Ledger, config: Config, prefix: str = "vision_tower") -> int:
+    hidden, width, heads = need(config, "hidden_size"), need(config, "intermediate_size"), need(config, "num_attention_heads")
+    patch, channels = need(config, "patch_size"), positive(config.get("num_channels")) or 3
+    ledger.vector(channels * patch * patch * hidden, hidden)
+    for index in range(need(config, "num_hidden_layers")):
+        block(ledger, f"{prefix}.transformer.layers.{index}", hidden, width, heads, gated=True, bias=False, mlp_bias=False, norm=1)
+    return hidden
+
+
+def selected_layers(model: Model, config: Config) -> int | None:
+    """How many encoder layers a ``vision_feature_layer`` needs; None for all."""
+    layer = model.config.get("vision_feature_layer", -2 if model.model_type.startswith(("llava", "vipllava")) else None)
+    depth = need(config, "num_hidden_layers")
+    if isinstance(layer, int):
+        return depth + layer + 1 if layer < 0 else layer
+    if isinstance(layer, (list, tuple)) and layer:
+        return max(depth + x + 1 if x < 0 else x for x in layer)
+    return None
+
+
+def encoder_of(model: Model, ledger: Ledger) -> int:
+    """A LLaVA-like model's tower: CLIP, SigLIP or Pixtral by its configuration."""
+    config = part(model, "vision_config")
+    if config is None:
+        raise NotModelled("vision_config is not in the configuration")
+    kind = str(config.get("model_type"))
+    if kind.startswith("siglip"):
+        return siglip(ledger, config, selected_layers(model, config))
+    if kind.startswith("clip"):
+        return clip(ledger, config, selected_layers(model, config))
+    if kind == "pixtral":
+        return pixtral(ledger, config)
+    raise NotModelled(f"vision tower {kind}")
+
+
+# ---- models ------------------------------------------------------------------------------------------------------
+
+
+def _llava(model: Model, ledger: Ledger) -> None:
+    hidden, out = encoder_of(model, ledger), text_hidden(model)
+    layer = model.config.get("vision_feature_layer")
+    inputs = hidden * (len(layer) if isinstance(layer, (list, tuple)) else 1)
+    mlp(ledger, "multi_modal_projector", inputs, out, out, bool(model.config.get("multimodal_projector_bias", True)))
+    if model.model_type in ("llava_next", "llava_next_video", "llava_onevision"):
+        ledger.vector(out)
+
+
+def _mistral3(model: Model, ledger: Ledger) -> None:
+    hidden, out = encoder_of(model, ledger), text_hidden(model)
+    merge = positive(model.config.get("spatial_merge_size")) or 2
+    ledger.vector(hidden)
+    ledger.vector(hidden * merge * merge * hidden)
+    mlp(ledger, "multi_modal_projector", hidden, out, out, bool(model.config.get("multimodal_projector_bias", False)))
+
+
+def _gemma3(model: Model, ledger: Ledger) -> None:
+    config = part(model, "vision_config")
+    if config is None:
+        raise NotModelled("vision_config is not in the configuration")
+    hidden = siglip(ledger, {**config, "vision_use_head": config.get("vision_use_head", False)})
+    ledger.vector(hidden * text_hidden(model), hidden)
+
+
+def _paligemma(model: Model, ledger: Ledger) -> None:
+    config = part(model, "vision_config")
+    if config is None:
+        raise NotModelled("vision_config is not in the configuration")
+    hidden = siglip(ledger, {**config, "vision_use_head": config.get("vision_use_head", False)})
+    ledger.vector(hidden * text_hidden(model) + text_hidden(model))
+
+
+def _gemma4(model: Model, ledger: Ledger) -> None:
+    """Gemma 4: towers are transformers' own modules, whole on every rank."""
+    config = part(model, "vision_config")
+    out = text_hidden(model)
+    if config is not None:
+        hidden, width, heads = need(config, "hidden_size"), need(config, "intermediate_size"), need(config, "num_attention_heads")
+        dim = positive(config.get("head_dim")) or hidden // heads
+        kv = positive(config.get("num_key_value_heads")) or heads
+        patch = need(config, "patch_size")
+        ledger.vector(2 * (positive(config.get("position_embedding_size")) or 10240) * hidden, 3 * patch * patch * hidden)
+        for index in range(need(config, "num_hidden_layers")):
+            block(ledger, f"vision_tower.encoder.layers.{index}", hidden, width, heads, gated=True, bias=False, mlp_bias=False,
+                  norm=2, qkv_width=heads * dim, kv_heads=kv, sharded=False)  # fmt: skip
+            ledger.vector(2 * dim)
+        ledger.linear("embed_vision.embedding_projection", hidden, [out], quantized=ledger.scheme.towers)
+    if isinstance(model.config.get("audio_config"), Mapping):
+        audio = positive((model.record or {}).get("audio_params"))
+        if audio is None:
+            raise NotModelled("the audio tower of Gemma 4")
+
+
+def _qwen2_vl(model: Model, ledger: Ledger) -> None:
+    config = part(model, "vision_config")
+    if config is None:
+        raise NotModelled("vision_config is not in the configuration")
+    dim, depth = need(config, "embed_dim"), need(config, "depth")
+    patch, frames = need(config, "patch_size", "spatial_patch_size"), need(config, "temporal_patch_size")
+    channels = positive(config.get("in_chans")) or positive(config.get("in_channels")) or 3
+    merge = need(config, "spatial_merge_size")
+    ledger.vector(channels * frames * patch * patch * dim)
+    for index in range(depth):
+        block(ledger, f"visual.blocks.{index}", dim, int(dim * float(config.get("mlp_ratio", 4))), need(config, "num_heads"))
+    ledger.vector(2 * dim)
+    mlp(ledger, "visual.merger", dim * merge * merge, dim * merge * merge, need(config, "hidden_size"))
+
+
+def _qwen2_5_vl(model: Model, ledger: Ledger) -> None:
+    config = part(model, "vision_config")
+    if config is None:
+        raise NotModelled("vision_config is not in the configuration")
+    dim, depth, merge = need(config, "hidden_size"), need(config, "depth"), need(config, "spatial_merge_size")
+    patch, frames = need(config, "patch_size"), need(config, "temporal_patch_size")
+    channels = positive(config.get("in_chans")) or positive(config.get("in_channels")) or 3
+    ledger.vector(channels * frames * patch * patch * dim)
+    for index in range(depth):
+        block(ledger, f"visual.blocks.{index}", dim, need(config, "intermediate_size"), need(config, "num_heads"), gated=True, norm=1)
+    ledger.vector(dim)
+    mlp(ledger, "visual.merger", dim * merge * merge, dim * merge * merge, need(config, "out_hidden_size"))
+
+
+def _qwen3_vl(model: Model, ledger: Ledger) -> None:
+    config = part(model, "vision_config")
+    if config is None:
+        raise NotModelled("vision_config is not in the configuration")
+    dim, depth, merge = need(config, "hidden_size"), need(config, "depth"), need(config, "spatial_merge_size")
+    patch, frames, channels = need(config, "patch_size"), need(config, "temporal_patch_size"), need(config, "in_channels", "in_chans")
+    out = need(config, "out_hidden_size")
+    ledger.vector(channels * frames * patch * patch * dim + dim, need(config, "num_position_embeddings") * dim)
+    for index in range(depth):
+        block(ledger, f"visual.blocks.{index}", dim, need(config, "intermediate_size"), need(config, "num_heads"))
+    wide = dim * merge * merge
+    ledger.vector(2 * dim)
+    mlp(ledger, "visual.merger", wide, wide, out)
+    for index in range(len(config.get("deepstack_visual_indexes") or ())):
+        ledger.vector(2 * wide)
+        mlp(ledger, f"visual.deepstack_merger_list.{index}", wide, wide, out)
+
+
+def _llama4(model: Model, ledger: Ledger) -> None:
+    config = part(model, "vision_config")
+    if config is None:
+        raise NotModelled("vision_config is not in the configuration")
+    hidden, width, heads = need(config, "hidden_size"), need(config, "intermediate_size"), need(config, "num_attention_heads")
+    patch, channels = need(config, "patch_size"), positive(config.get("num_channels")) or 3
+    count = (need(config, "image_size") // patch) ** 2 + 1
+    tp = ledger.rank.encoder_tp
+    ledger.linear("vision_model.patch_embedding.linear", channels * patch * patch, [ledger.split(hidden, "vision width", tp)], quantized=ledger.scheme.towers)
+    ledger.vector(hidden, count * hidden, 4 * hidden)
+    for index in range(need(config, "num_hidden_layers")):
+        block(ledger, f"vision_model.model.layers.{index}", hidden, width, heads)
+    inner, outer = need(config, "projector_input_dim"), need(config, "projector_output_dim")
+    mlp(ledger, "vision_model.vision_adapter.mlp", width, inner, outer, bool(config.get("multi_modal_projector_bias")))
+    out = text_hidden(model)
+    ledger.linear("multi_modal_projector.linear_1", need(config, "vision_output_dim"), [ledger.split(out, "projector width")], quantized=ledger.scheme.towers)
+
+
+def _kimi_k25(model: Model, ledger: Ledger) -> None:
+    config = part(model, "vision_config")
+    if config is None:
+        raise NotModelled("vision_config is not in the configuration")
+    hidden, width = need(config, "vt_hidden_size", "hidden_size"), need(config, "vt_intermediate_size", "intermediate_size")
+    heads, depth = need(config, "vt_num_attention_heads", "num_attention_heads"), need(config, "vt_num_hidden_layers", "num_hidden_layers")
+    patch = need(config, "patch_size")
+    merge = config.get("merge_kernel_size") or (2, 2)
+    ledger.vector(3 * patch * patch * hidden + hidden, need(config, "init_pos_emb_height") * need(config, "init_pos_emb_width") * hidden)
+    for index in range(depth):
+        block(ledger, f"vision_tower.encoder.blocks.{index}", hidden, width, heads)
+    ledger.vector(2 * hidden)
+    wide = hidden * int(merge[0]) * int(merge[1])
+    out = text_hidden(model)
+    ledger.vector(2 * hidden, wide * wide + wide, wide * out + out)
+
+
+def _internvl(model: Model, ledger: Ledger) -> None:
+    config = part(model, "vision_config")
+    if config is None:
+        raise NotModelled("vision_config is not in the configuration")
+    hidden, width, heads = need(config, "hidden_size"), need(config, "intermediate_size"), need(config, "num_attention_heads")
+
+    def pair(value: object) -> int:
+        found = positive(value)
+        if found is None:
+            raise NotModelled("image size of the vision tower is not in the configuration")
+        return found
+
+    patch, size = pair(config.get("patch_size")), pair(config.get("image_size"))
+    count = (size // patch) ** 2 + 1
+    ledger.vector(hidden, 3 * patch * patch * hidden + hidden, count * hidden)
+    bias = bool(config.get("qkv_bias", config.get("attention_bias", False)))
+    tp = ledger.rank.encoder_tp if heads % ledger.rank.encoder_tp == 0 else 1
+    for index in range(need(config, "num_hidden_layers")):
+        block(ledger, f"vision_model.encoder.layers.{index}", hidden, width, heads, bias=bias, norm=1 if config.get("norm_type") == "rms_norm" else 2, sharded=tp > 1)
+        if not bias:
+            ledger.vector(hidden)
+        ledger.vector(2 * hidden)
+        if config.get("qk_normalization") or config.get("use_qk_norm"):
+            ledger.vector(2 * hidden)
+    ratio = float(model.config.get("downsample_ratio") or 0.5)
+    wide, out = int(hidden * (1 / ratio) ** 2), text_hidden(model)
+    ledger.vector(2 * wide)
+    ledger.vector(wide * out + out, out * out + out)
+
+
+def _audio_encoder(ledger: Ledger, config: Config) -> int:
+    """Whisper's encoder as other models carry it."""
+    hidden, width = need(config, "d_model"), need(config, "encoder_ffn_dim")
+    mels, positions = need(config, "num_mel_bins"), need(config, "max_source_positions")
+    ledger.vector(mels * hidden * 3 + hidden, hidden * hidden * 3 + hidden, positions * hidden, 2 * hidden)
+    for index in range(need(config, "encoder_layers")):
+        block(ledger, f"audio_tower.layers.{index}", hidden, width, need(config, "encoder_attention_heads"), k_bias=False)
+    return hidden
+
+
+def _qwen2_audio(model: Model, ledger: Ledger) -> None:
+    config = part(model, "audio_config")
+    if config is None:
+        raise NotModelled("audio_config is not in the configuration")
+    hidden = _audio_encoder(ledger, config)
+    ledger.vector(hidden * text_hidden(model) + text_hidden(model))
+
+
+TOWERS: Mapping[str, Callable[[Model, Ledger], None]] = {
+    "llava": _llava,
+    "llava_next": _llava,
+    "llava_onevision": _llava,
+    "mistral3": _mistral3,
+    "gemma3": _gemma3,
+    "paligemma": _paligemma,
+    "gemma4": _gemma4,
+    "qwen2_vl": _qwen2_vl,
+    "qwen2_5_vl": _qwen2_5_vl,
+    "qwen3_vl": _qwen3_vl,
+    "qwen3_vl_moe": _qwen3_vl,
+    "qwen3_5": _qwen3_vl,
+    "qwen3_5_moe": _qwen3_vl,
+    "llama4": _llama4,
+    "kimi_k25": _kimi_k25,
+    "internvl_chat": _internvl,
+    "internvl": _internvl,
+    "qwen2_audio": _qwen2_audio,
+}
