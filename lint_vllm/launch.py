@@ -82,6 +82,8 @@ class Setting:
     value: Word | None
     literal: object = None
     conditional: bool = False
+    shown: str = ""
+    """The wrapper's own name for the option, where it differs from ``flag`` (``tensor-parallel-degree``)."""
 
 
 @dataclass(frozen=True, slots=True)

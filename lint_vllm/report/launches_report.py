@@ -77,7 +77,7 @@ def _written(case: Case) -> Iterator[tuple[str, str, bool, bool]]:
 def written_name(argument: Argument) -> str:
     """As written, without leading dashes and with dashes; short aliases spelt out, keys of a carrier as vLLM's option."""
     if argument.setting is not None:
-        return argument.setting.flag
+        return argument.setting.shown or argument.setting.flag
     spelled = argument.spelled or argument.flag
     name = spelled if spelled.startswith("--") else argument.flag
     return name.lstrip("-").replace("_", "-")
