@@ -1,0 +1,605 @@
+"""Pod specifications, wherever a YAML file holds them: Pod, Deployment, Job, LeaderWorkerSet, KServe, Dynamo, Ray, patches.
+
+Found by shape (``containers`` lists, or a lone mapping with an image or other container fields and a command), not by kind.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import lru_cache
+from pathlib import Path
+from types import MappingProxyType
+
+from lint_vllm.extract.context import MAX_DEPTH, Context
+from lint_vllm.extract.processes import (
+    Expansion,
+    Process,
+    integer,
+    is_engine_image,
+    item_word,
+    kubernetes_size,
+    launches_of,
+    missing_parts,
+    process_of,
+    proves_vllm,
+    visible_devices,
+    words_of,
+)
+from lint_vllm.extract.references import Expanded, expand_kubernetes, with_expansion
+from lint_vllm.extract.visit import Visit, name_of
+from lint_vllm.extract.yaml_nodes import Mapping, Node, Pair, Scalar, Sequence
+from lint_vllm.launch import Deployment, EnvVar, GpuRequest, Hint, Image, Launch, Mount, Port, Probe, Setting, Word
+from lint_vllm.source import Span, Text
+
+_DEVICE = re.compile(
+    r"(?:nvidia\.com/|amd\.com/)gpu|nvidia\.com/(?:mig-|gpu)|gpu\.intel\.com/|habana\.ai/|google\.com/tpu|aws\.amazon\.com/neuron"
+    r"|huawei\.com/|cambricon\.com/|[\w.-]+/[\w.-]*(?:gpu|npu|xpu|vgpu)[\w.-]*$|^gpu$",
+    re.I,
+)
+_NO_COUNT = re.compile(r"gpumem|gpucores|gpu-memory|gpu\.memory|vcuda|percentage", re.I)
+_CONTAINER_FIELDS = (
+    *("image", "env", "envFrom", "resources", "volumeMounts", "ports", "imagePullPolicy", "workingDir", "securityContext"),
+    *("livenessProbe", "readinessProbe", "startupProbe"),
+)
+_EXTRA_ARGUMENTS = re.compile(
+    r"(?:VLLM|ENGINE|SERVER|MODEL)_(?:\w+_)?(?:EXTRA_|ADDITIONAL_|SERVE_|SERVER_)*(?:ARGS|ARGUMENTS|FLAGS|OPTS|OPTIONS)$"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Pod:
+    """What all containers of a pod share."""
+
+    spec: Mapping
+    scope: str
+    kind: str | None
+    name: Scalar | None
+    hints: tuple[Hint, ...]
+    replicas: int | None
+    multi_node: bool
+    nodes: int | None
+    containers: int
+
+
+def pods(node: Mapping, visit: Visit) -> list[Launch]:
+    """The launches of a mapping that has ``containers``."""
+    if not isinstance(node.get("containers"), Sequence) and not isinstance(node.get("initContainers"), Sequence):
+        return []
+    pod = pod_at(node, visit)
+    found: list[Launch] = []
+    for key in ("containers", "initContainers"):
+        for number, item in enumerate(node.items(key)):
+            if isinstance(item, Mapping) and not visit.seen(item):
+                visit.mark(item)
+                site = f"{pod.kind or visit.site}{'/' + pod.name.value if pod.name else ''} {key}[{number}]"
+                found += container(item, pod, replace(visit.into(key, node), path=(*visit.path, key, number)), site)
+    return found
+
+
+def lone_container(node: Mapping, visit: Visit) -> list[Launch]:
+    """A container outside a ``containers`` list: KServe ``model``, Dynamo ``mainContainer``, an Ansible task, a chart's values."""
+    if not any(isinstance(node.get(key), (Sequence, Scalar)) for key in ("command", "args", "entrypoint")):
+        return []
+    if "containers" in node or not any(field in node for field in _CONTAINER_FIELDS):
+        return []
+    pod = pod_at(node, visit)
+    owner = f"{pod.kind}/{pod.name.value} " if pod.kind and pod.name else ""
+    return container(node, pod, visit, f"{owner}{visit.site}")
+
+
+def pod_at(node: Mapping, visit: Visit) -> Pod:
+    """The pod whose specification is at a mapping, with what enclosing objects say about it."""
+    owner = next((p for p in reversed((*visit.parents, node)) if p.scalar("kind") and ("metadata" in p or "spec" in p)), None)
+    chain = (*visit.parents, node)
+    kind = owner.string("kind") if owner else None
+    multi = kind == "LeaderWorkerSet" or any("leaderTemplate" in p or "workerTemplate" in p or "multinode" in p for p in chain)
+    multi = multi or any("worker" in p and ("template" in p or "parallelism" in p) for p in chain)
+    hints: list[Hint] = []
+    for part in (*visit.parents[-4:], node):
+        hints += _pod_hints(part)
+    if owner is not None:
+        hints += _annotation_hints(owner)
+    unique = {(h.kind, h.span.start, h.value): h for h in hints}
+    containers = [c for c in node.items("containers") if isinstance(c, Mapping)]
+    sidecars = [c for c in node.items("initContainers") if isinstance(c, Mapping) and c.string("restartPolicy") == "Always"]
+    return Pod(
+        spec=node,
+        scope=f"{kind or 'pod'}:{node.span.start}",
+        kind=kind,
+        name=name_of(owner) if owner else None,
+        hints=tuple(unique.values()),
+        replicas=_first_number(chain, "replicas", "minReplicas"),
+        multi_node=multi,
+        nodes=_first_number(tuple(p for p in chain if "leaderTemplate" in p or "workerTemplate" in p), "size"),
+        containers=max(len(containers) + len(sidecars), 1),
+    )
+
+
+def _first_number(chain: tuple[Mapping, ...], *keys: str) -> int | None:
+    """The number of the first of some keys, looked for from the innermost mapping outwards."""
+    for parent in reversed(chain):
+        for key in keys:
+            number = integer(_word(parent.scalar(key)))
+            if number is not None:
+                return number
+    return None
+
+
+def _is_true(pair: Pair | None) -> bool:
+    return pair is not None and isinstance(pair.value, Scalar) and pair.value.literal is True
+
+
+def _word(scalar: Scalar | None) -> Word | None:
+    return scalar.word if scalar else None
+
+
+def container(node: Mapping, pod: Pod, visit: Visit, site: str) -> list[Launch]:
+    """The launches of one container."""
+    env = environment(node, visit)
+
+    def expand(text: Text) -> Expanded:
+        return expand_kubernetes(text, env)
+
+    image = image_of(node)
+    process = process_at(node, expand, visit.context(site))
+    gpus = gpu_requests(node, env)
+    context = replace(
+        visit.context(site),
+        env=env,
+        image=image,
+        hints=pod.hints,
+        deployment=_deployment(node, pod, visit, process, gpus),
+    )
+    found = launches_of(process, context) if process else []
+    if not found and process:
+        found = _mounted_script(process, context, visit)
+    if not found:
+        found = _argument_variables(node, env, image, context, visit)
+    keys = [node.pair(key) for key in ("command", "args", "env")]
+    missing = tuple(reason for pair in keys[:2] if pair for reason in missing_parts(pair.value))
+    if missing:
+        found = [replace(launch, unresolved=(*launch.unresolved, *missing)) for launch in found]
+    if found:
+        visit.mark(*(pair.value for pair in keys if pair))
+    return found
+
+
+def process_at(node: Mapping, expand: Expansion, context: Context) -> Process | None:
+    """What a container runs; ``None`` when it says neither command nor arguments."""
+    command_pair, args_pair = node.pair("command", "entrypoint"), node.pair("args", "arguments")
+    command = _argv(command_pair, expand, context)
+    args = _argv(args_pair, expand, context) or ()
+    if command is None and not args:
+        return None
+    place = next(p for p in (command_pair, args_pair) if p is not None and (_argv(p, expand, context)))
+    process = process_of([command_pair, args_pair], command, args, place.key.span)
+    return replace(process, command=_scripts(command) if command else None, args=_scripts(args, command))
+
+
+def _argv(pair: Pair | None, expand: Expansion, context: Context) -> tuple[Word, ...] | None:
+    if pair is None:
+        return None
+    if isinstance(pair.value, Sequence):
+        return words_of(pair.value, expand, pair.key) or None
+    if isinstance(pair.value, Scalar) and not pair.value.null and pair.value.value.strip():
+        from lint_vllm.extract.shell import split_words
+
+        whole = item_word(pair.value, expand)
+        if "\n" in whole.value.strip() and not whole.value.lstrip().startswith("-"):
+            return (whole,)
+        return tuple(split_words(whole.content, context)) or None
+    return None
+
+
+def _scripts(words: tuple[Word, ...], before: tuple[Word, ...] | None = None) -> tuple[Word, ...]:
+    """Words that a shell will read are scripts: references in them are its business, so the word itself is known."""
+    out = list(words)
+    previous = before[-1].value if before else ""
+    for number, word in enumerate(out):
+        if word.unknown is not None and (re.fullmatch(r"-\w*c", previous) or "\n" in word.value.strip()):
+            out[number] = replace(word, unknown=None)
+        previous = word.value
+    return tuple(out)
+
+
+def image_of(node: Mapping) -> Image | None:
+    """``image: name:tag``, or the parts that charts use (``repository`` and ``tag``)."""
+    from lint_vllm.extract.containers import parse_image
+
+    found = node.get("image")
+    if isinstance(found, Scalar) and not found.null:
+        return parse_image(found.text)
+    if isinstance(found, Mapping):
+        name = found.scalar("repository") or found.scalar("name") or found.scalar("image")
+        tag = found.scalar("tag")
+        if name is not None:
+            image = parse_image(name.text)
+            registry = found.string("registry")
+            whole = f"{registry}/{image.name}" if registry else image.name
+            if tag is not None and image.tag is None:
+                unknown = image.unknown or tag.word.unknown
+                reference = f"{whole}:{tag.value}"
+                return replace(image, reference=reference, name=whole, tag=tag.value, tag_span=tag.word.value_span, unknown=unknown)
+            return replace(image, name=whole)
+    repository, tag = node.scalar("repository"), node.scalar("tag")  # the parts lie beside the arguments
+    if repository is not None:
+        image = parse_image(repository.text)
+        if tag is not None and image.tag is None:
+            return replace(image, reference=f"{image.name}:{tag.value}", tag=tag.value, tag_span=tag.word.value_span)
+        return image
+    return None
+
+
+def environment(node: Mapping, visit: Visit) -> dict[str, EnvVar]:
+    """The environment of a container; ``$(NAME)`` refers to variables above, config maps of the same file are looked up."""
+    env: dict[str, EnvVar] = {}
+    for item in node.items("envFrom"):
+        if isinstance(item, Mapping):
+            name = item.string("configMapRef", "name")
+            for data in config_maps(visit):
+                if name and _map_name(data[0]) == name:
+                    for key, pair in data[1]:
+                        if isinstance(pair.value, Scalar):
+                            env[key] = EnvVar(pair.key.word, pair.value.word, pair.span, "configmap")
+    listed = node.get("env")
+    if isinstance(listed, Mapping):
+        for key, pair in listed:
+            env[key] = EnvVar(pair.key.word, pair.value.word if isinstance(pair.value, Scalar) else None, pair.span)
+        return env
+    for item in listed.items if isinstance(listed, Sequence) else []:
+        if not isinstance(item, Mapping) or (name_node := item.scalar("name")) is None:
+            continue
+        value_node = item.get("value")
+        source = "file"
+        value: Word | None = None
+        if isinstance(value_node, Scalar):
+            value = with_expansion(value_node.word, expand_kubernetes(value_node.text, env))
+        elif isinstance(origin := item.get("valueFrom"), Mapping):
+            source = next((kind for key, kind in _SOURCES.items() if key in origin), "field")
+            if source == "configmap":
+                value = _from_config_map(origin, visit)
+        env[name_node.value] = EnvVar(name_node.word, value, item.span, source)
+    return env
+
+
+_SOURCES = {"secretKeyRef": "secret", "configMapKeyRef": "configmap", "fieldRef": "field", "resourceFieldRef": "field"}
+
+
+def _from_config_map(origin: Mapping, visit: Visit) -> Word | None:
+    name, key = origin.string("configMapKeyRef", "name"), origin.string("configMapKeyRef", "key")
+    for document, data in config_maps(visit):
+        if name and key and _map_name(document) == name and (found := data.scalar(key)) is not None:
+            return found.word
+    return None
+
+
+def config_maps(visit: Visit) -> Iterator[tuple[Mapping, Mapping]]:
+    """The config maps of the same file, with their data."""
+    for document in visit.documents:
+        objects = document.items("items") if isinstance(document, Mapping) and document.string("kind") == "List" else [document]
+        for item in objects:
+            if isinstance(item, Mapping) and item.string("kind") == "ConfigMap" and (data := item.map("data")):
+                yield item, data
+
+
+def _map_name(document: Mapping) -> str | None:
+    found = name_of(document)
+    return found.value if found else None
+
+
+def gpu_requests(node: Mapping, env: dict[str, EnvVar]) -> tuple[GpuRequest, ...]:
+    """Devices in ``resources`` (limits win over requests) and in ``NVIDIA_VISIBLE_DEVICES``."""
+    found: dict[str, GpuRequest] = {}
+    for part in ("limits", "requests"):
+        for key, pair in node.map("resources", part) or ():
+            if key in found or not isinstance(pair.value, Scalar) or not _DEVICE.search(key) or _NO_COUNT.search(key):
+                continue
+            raw = pair.value.value
+            count = int(raw) if raw.isdigit() and not pair.value.templated else None
+            found[key] = GpuRequest(key, pair.span, pair.value.word.value_span, count, raw, shared="shared" in key)
+    return (*found.values(), *variable_requests(env))
+
+
+def variable_requests(env: dict[str, EnvVar]) -> Iterator[GpuRequest]:
+    """What the container runtime shows by variable. Those that the process itself reads belong to each launch."""
+    variable = env.get("NVIDIA_VISIBLE_DEVICES")
+    if variable is not None and variable.value is not None and variable.value.unknown is None:
+        count, ids = visible_devices(variable.value.value)
+        yield GpuRequest("NVIDIA_VISIBLE_DEVICES", variable.span, variable.value.value_span, count, variable.value.value, ids)
+
+
+def _deployment(node: Mapping, pod: Pod, visit: Visit, process: Process | None, gpus: tuple[GpuRequest, ...]) -> Deployment:
+    spec = pod.spec
+    context, pod_context = node.map("securityContext"), spec.map("securityContext")
+    read_only = context.pair("readOnlyRootFilesystem") if context else None
+    user = (context.scalar("runAsUser") if context else None) or (pod_context.scalar("runAsUser") if pod_context else None)
+    network = spec.pair("hostNetwork")
+    claims = (node.map("resources") or node).pair("claims") or spec.pair("resourceClaims")
+    name = node.scalar("name") or pod.name
+    mounts, complete = _mounts(node, spec, visit)
+    return Deployment(
+        kind="pod",
+        span=node.span,
+        scope=pod.scope,
+        name=name.word if name else None,
+        resource_kind=pod.kind,
+        command=process.command if process else None,
+        args=process.args if process else (),
+        gpus=gpus,
+        ipc=_word(spec.scalar("hostIPC")) if _is_true(spec.pair("hostIPC")) else None,
+        mounts=mounts,
+        mounts_complete=complete,
+        probes=tuple(_probes(node)),
+        ports=tuple(_ports(node)),
+        memory_limit=kubernetes_size(node.scalar("resources", "limits", "memory")),
+        memory_request=kubernetes_size(node.scalar("resources", "requests", "memory")),
+        ephemeral_storage=kubernetes_size(node.scalar("resources", "limits", "ephemeral-storage")),
+        replicas=pod.replicas,
+        run_as_user=user.word if user else None,
+        read_only_root=read_only.span
+        if read_only and isinstance(read_only.value, Scalar) and read_only.value.literal is True
+        else None,
+        host_network=network.span if network and _is_true(network) else None,
+        service_links=_word(spec.scalar("enableServiceLinks")),
+        services=_services(visit),
+        runtime=_word(spec.scalar("runtimeClassName")),
+        container_count=pod.containers,
+        device_claims=claims.span if claims else None,
+        multi_node=pod.multi_node,
+        nodes=pod.nodes,
+        edit_points=edit_points(node, spec),
+    )
+
+
+def edit_points(node: Mapping, spec: Mapping | None = None) -> MappingProxyType[str, Span]:
+    """Last items of the lists that a fix may extend, and the first key of the container (``container``) and pod (``pod``)."""
+    points: dict[str, Span] = {}
+    for key, holder in (("env", node), ("volumeMounts", node), ("args", node), ("volumes", spec)):
+        listed = holder.get(key) if holder else None
+        if isinstance(listed, Sequence) and listed.items:
+            points[key] = listed.items[-1].span
+        elif isinstance(listed, Mapping) and listed.pairs:
+            points[key] = listed.pairs[-1].span
+    for key, holder in (("container", node), ("pod", spec)):
+        if holder is not None and holder.pairs:
+            points[key] = holder.pairs[0].key.span
+    resources = node.pair("resources")
+    if resources is not None:
+        points["resources"] = resources.span
+    return MappingProxyType(points)
+
+
+def _mounts(node: Mapping, spec: Mapping, visit: Visit) -> tuple[tuple[Mount, ...], bool]:
+    volumes = {v.string("name"): v for v in spec.items("volumes") if isinstance(v, Mapping)}
+    claims = {
+        c.string("metadata", "name") for p in visit.parents for c in p.items("volumeClaimTemplates") if isinstance(c, Mapping)
+    }
+    mounts: list[Mount] = []
+    complete = not missing_parts(node.get("volumeMounts")) and not missing_parts(spec.get("volumes"))
+    for item in node.items("volumeMounts"):
+        target = item.scalar("mountPath") if isinstance(item, Mapping) else None
+        if target is None or not isinstance(item, Mapping):
+            complete = False
+            continue
+        name = item.string("name")
+        volume = volumes.get(name)
+        kind, source, size = _volume_kind(volume)
+        if volume is None and name in claims:
+            kind, source = "pvc", name
+        read_only = item.scalar("readOnly")
+        mounts.append(
+            Mount(
+                target.value,
+                item.span,
+                kind,
+                source,
+                size.value if size else None,
+                size.word.value_span if size else None,
+                volume.span if volume else None,
+                read_only is not None and read_only.literal is True,
+            )
+        )
+    return tuple(mounts), complete
+
+
+def _volume_kind(volume: Mapping | None) -> tuple[str, str | None, Scalar | None]:
+    """Kind, source and size of a volume."""
+    if volume is None:
+        return "other", None, None
+    if "emptyDir" in volume:
+        return (
+            ("memory" if volume.string("emptyDir", "medium") == "Memory" else "emptyDir"),
+            None,
+            volume.scalar("emptyDir", "sizeLimit"),
+        )
+    if "hostPath" in volume:
+        return "hostPath", volume.string("hostPath", "path"), None
+    if "persistentVolumeClaim" in volume:
+        return "pvc", volume.string("persistentVolumeClaim", "claimName"), None
+    if "configMap" in volume:
+        return "configMap", volume.string("configMap", "name"), None
+    if "secret" in volume:
+        return "secret", volume.string("secret", "secretName"), None
+    if "ephemeral" in volume or "nfs" in volume:
+        return "volume", volume.string("nfs", "path"), None
+    return "other", None, None
+
+
+_PROBES = (("startup", "startupProbe"), ("liveness", "livenessProbe"), ("readiness", "readinessProbe"))
+
+
+def _probes(node: Mapping) -> Iterator[Probe]:
+    for kind, key in _PROBES:
+        pair = node.pair(key)
+        if pair is None or not isinstance(pair.value, Mapping):
+            continue
+        probe = pair.value
+        fields = {name: entry.value.word for name, entry in probe if isinstance(entry.value, Scalar)}
+
+        def number(name: str, default: float, fields: dict[str, Word] = fields) -> float:
+            found = integer(fields.get(name))
+            return default if found is None else found
+
+        yield Probe(
+            kind,  # type: ignore[arg-type]
+            pair.span,
+            MappingProxyType(fields),
+            probe.string("httpGet", "path"),
+            number("initialDelaySeconds", 0),
+            number("periodSeconds", 10),
+            number("timeoutSeconds", 1),
+            int(number("failureThreshold", 3)),
+        )
+
+
+def _ports(node: Mapping) -> Iterator[Port]:
+    for item in node.items("ports"):
+        if isinstance(item, Mapping):
+            yield Port(item.span, integer(_word(item.scalar("containerPort"))), integer(_word(item.scalar("hostPort"))))
+
+
+def _services(visit: Visit) -> tuple[Word, ...]:
+    names: list[Word] = []
+    for document in visit.documents:
+        objects = document.items("items") if isinstance(document, Mapping) and document.string("kind") == "List" else [document]
+        for item in objects:
+            if isinstance(item, Mapping) and item.string("kind") == "Service" and (item.string("apiVersion") or "v1") == "v1":
+                name = name_of(item)
+                if name is not None:
+                    names.append(name.word)
+    return tuple(names)
+
+
+@lru_cache(maxsize=1)
+def _label_kinds() -> dict[str, str]:
+    """Node label -> id of the hint (data/hints.json)."""
+    data = json.loads((Path(__file__).parent.parent / "data" / "hints.json").read_text(encoding="utf-8"))
+    kinds = {label: str(hint["id"]) for hint in data["hints"] for label in hint.get("labels", ())}
+    return {**kinds, "accelerator": "accelerator-label"}
+
+
+def _pod_hints(spec: Mapping) -> Iterator[Hint]:
+    """Node selectors and node affinities that name an accelerator or a machine type."""
+    kinds = _label_kinds()
+    for key, pair in spec.map("nodeSelector") or ():
+        if isinstance(pair.value, Scalar) and (key in kinds or key.startswith("amd.com/gpu.")):
+            yield Hint(kinds.get(key, "amd-labels"), pair.value.value, pair.value.word.value_span)
+    affinity = spec.map("affinity", "nodeAffinity")
+    if affinity is None:
+        return
+    terms = list(affinity.items("requiredDuringSchedulingIgnoredDuringExecution", "nodeSelectorTerms"))
+    for item in affinity.items("preferredDuringSchedulingIgnoredDuringExecution"):
+        preference = item.get("preference") if isinstance(item, Mapping) else None
+        if preference is not None:
+            terms.append(preference)
+    for term in terms:
+        for expression in term.items("matchExpressions") if isinstance(term, Mapping) else ():
+            kind = kinds.get(expression.string("key") or "") if isinstance(expression, Mapping) else None
+            if kind is None or not isinstance(expression, Mapping) or expression.string("operator") not in ("In", None):
+                continue
+            for value in expression.items("values"):
+                if isinstance(value, Scalar):
+                    yield Hint(kind, value.value, value.word.value_span)
+
+
+def _annotation_hints(owner: Mapping) -> Iterator[Hint]:
+    for key, pair in owner.map("metadata", "annotations") or ():
+        if key in ("gpu-fraction", "gpu-memory") and isinstance(pair.value, Scalar):
+            yield Hint("runai-fraction", pair.value.value, pair.value.word.value_span)
+
+
+def _mounted_script(process: Process, context: Context, visit: Visit) -> list[Launch]:
+    """A script of a config map in the same file that the container mounts and runs."""
+    deployment = context.deployment
+    if deployment is None or context.depth >= MAX_DEPTH:
+        return []
+    from lint_vllm.extract.shell import launches_in_script
+
+    text = " ".join(word.value for word in process.words)
+    found: list[Launch] = []
+    for mount in deployment.mounts:
+        if mount.kind != "configMap" or mount.source is None:
+            continue
+        for document, data in config_maps(visit):
+            if _map_name(document) != mount.source:
+                continue
+            for key, pair in data:
+                if isinstance(pair.value, Scalar) and f"{mount.target.rstrip('/')}/{key}" in text and "vllm" in pair.value.value:
+                    site = f"{context.site} {key}"
+                    launches = launches_in_script(pair.value.text, context.deeper(site=site, block=pair.span))
+                    if launches:
+                        visit.mark(pair.value)
+                    found += launches
+    return found
+
+
+def _argument_variables(node: Mapping, env: dict[str, EnvVar], image: Image | None, context: Context, visit: Visit) -> list[Launch]:
+    """Arguments in a variable that the image's start script hands to vLLM (``VLLM_ADDITIONAL_ARGS``)."""
+    from lint_vllm.extract.shell import split_words
+
+    for name, variable in env.items():
+        value = variable.value
+        if (
+            value is None
+            or value.unknown is not None
+            or not _EXTRA_ARGUMENTS.search(name)
+            or not value.value.lstrip().startswith("-")
+        ):
+            continue
+        words = tuple(split_words(value.content, context))
+        flags = [word.value for word in words if word.value.startswith("-")]
+        if not is_engine_image(image) and not proves_vllm(flags):
+            continue
+        model = served_model(node, visit)
+        return [
+            Launch(
+                source=variable.name.span.source,
+                form="env",
+                site=f"{context.site} env {name}",
+                command=value.span,
+                block=variable.span,
+                words=words,
+                settings=(Setting(model, "model", model),) if model else (),
+                env=MappingProxyType(env),
+                image=image,
+                hints=context.hints,
+                deployment=context.deployment,
+                wrapper="kserve" if name == "VLLM_ADDITIONAL_ARGS" else "environment",
+                passage=context.passage,
+            )
+        ]
+    return []
+
+
+def served_model(node: Mapping, visit: Visit) -> Word | None:
+    """The model that an enclosing object names: ``spec.model.uri: hf://org/name`` (KServe)."""
+    for parent in reversed((*visit.parents, node)):
+        for path in (("spec", "model", "uri"), ("model", "uri"), ("model", "storageUri"), ("storageUri",)):
+            found = parent.scalar(*path)
+            if found is not None:
+                return model_word(found)
+    return None
+
+
+_SCHEME = re.compile(r"^(?:hf|huggingface)://(?P<id>[^?#:]+)")
+
+
+def model_word(scalar: Scalar) -> Word:
+    """A model as vLLM would name it: the scheme of the hub is taken off."""
+    word = scalar.word
+    found = _SCHEME.match(word.value)
+    if found:
+        return replace(word, content=word.content[found.start("id") : found.end("id")])
+    return word
+
+
+def objects(node: Node) -> Iterator[Mapping]:
+    """The Kubernetes objects of a document (the items of a ``List`` included)."""
+    if isinstance(node, Mapping):
+        if node.string("kind") == "List":
+            yield from (item for item in node.items("items") if isinstance(item, Mapping))
+        else:
+            yield node
