@@ -154,6 +154,8 @@ class Probe:
     period: float = 10
     timeout: float = 1
     failure_threshold: int = 3
+    incomplete: bool = False
+    """Some time or threshold cannot be known (a template)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -233,6 +235,10 @@ class Deployment:
     multi_node: bool = False
     """The launch is one of several cooperating nodes (LeaderWorkerSet, ``srun`` over nodes, a Ray cluster)."""
     nodes: int | None = None
+    profiles: tuple[str, ...] = ()
+    """Compose profiles: services of different profiles need not run together."""
+    waits_for_health: bool = False
+    """Starts only after another service is healthy (compose ``depends_on`` with ``service_healthy``)."""
     edit_points: Mapping[str, Span] = field(default_factory=lambda: MappingProxyType({}))
     """Named places where a fix may insert text (``env``, ``volumes``, ``volumeMounts``, ``resources``, ``service``)."""
 

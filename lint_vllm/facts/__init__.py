@@ -107,6 +107,16 @@ class Facts:
     def siblings(self) -> tuple[Sibling, ...]:
         return self.find_siblings()
 
+    @property
+    def siblings_in_scope(self) -> tuple[Sibling, ...]:
+        """Launches that start beside this one: on the same machine, in the same compose file, pod or job."""
+        deployment = self.launch.deployment
+        if deployment is None:
+            return ()
+        return tuple(
+            s for s in self.siblings if s.facts.launch.deployment is not None and s.facts.launch.deployment.scope == deployment.scope
+        )
+
     def rebudget(self, changes: Mapping[str, object]) -> Budget:
         """The budget with some arguments changed (dest -> typed value; ``None`` = flag left out).
 

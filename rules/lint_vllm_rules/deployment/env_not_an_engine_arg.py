@@ -1,0 +1,89 @@
+"""Environment variables that vLLM does not read.
+
+Why: vLLM takes its settings from arguments. Names such as MAX_MODEL_LEN belong to wrappers (worker images, adapters); in
+vLLM's own image they have no effect, and the defaults apply unnoticed. An unknown VLLM_ name only draws a warning.
+Instead: the argument (`--max-model-len`), or `VLLM_...` as the release knows it.
+Wrong when: a script in the image reads the variable.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from lint_vllm.arguments.tables import is_flag_name, known_env
+from lint_vllm.edits import remove_env
+from lint_vllm.examples import pod
+from lint_vllm.judgement import official_image, uses_image_entry_point
+from lint_vllm.rule import Applicability, ArgumentSet, Bad, Facts, Finding, Fix, Good, Severity, rule
+
+# Names of other serving programs (text-generation adapters, worker images) that look like engine settings.
+_FOREIGN = frozenset(
+    [
+        "MAX_SEQUENCE_LENGTH",
+        "MAX_NEW_TOKENS",
+        "NUM_GPUS",
+        "NUM_SHARD",
+        "MAX_INPUT_LENGTH",
+        "MAX_TOTAL_TOKENS",
+        "MAX_BATCH_SIZE",
+        "MODEL_NAME",
+        "MODEL_ID",
+        "DTYPE_STR",
+        "QUANTIZE",
+        "MAX_CONCURRENT_REQUESTS",
+        "GPU_COUNT",
+        "TP_SIZE",
+        "MAX_BATCH_PREFILL_TOKENS",
+    ]
+)
+
+
+@rule(
+    code="DEP043",
+    name="env-not-an-engine-arg",
+    severity=Severity.WARNING,
+    since="0.1",
+    sources=("vllm-project/vllm#10517",),
+    bad=(
+        Bad(
+            pod("Qwen/Qwen3-8B", container="env:\n  - name: MAX_MODEL_LEN\n    value: '8192'"),
+            name="pod.yaml",
+            mark="MAX_MODEL_LEN",
+        ),
+        Bad("docker run --gpus all --ipc=host -e NUM_GPUS=2 vllm/vllm-openai:v0.33.0 Qwen/Qwen3-8B\n", mark="NUM_GPUS"),
+    ),
+    good=(
+        Good(
+            pod("Qwen/Qwen3-8B", "--max-model-len=$(MAX_MODEL_LEN)", container="env:\n  - name: MAX_MODEL_LEN\n    value: '8192'"),
+            name="pod.yaml",
+        ),
+        Good(pod("$(MODEL)", container="env:\n  - name: HF_HOME\n    value: /cache"), name="pod.yaml"),
+    ),
+)
+def env_not_an_engine_arg(args: ArgumentSet, facts: Facts, options: object) -> Iterator[Finding]:
+    if not official_image(facts) or not uses_image_entry_point(facts):
+        return
+    text = facts.launch.source.text
+    for name, variable in facts.launch.env.items():
+        if variable.name.unknown is not None or re.search(rf"\$[({{]?{re.escape(name)}\b", text):
+            continue
+        flag = name.lower().replace("_", "-")
+        bare = flag.removeprefix("vllm-")
+        if name.startswith("VLLM_"):
+            if known_env(name) or not is_flag_name(bare):
+                continue
+            flag = bare
+        elif name not in _FOREIGN and not (is_flag_name(flag) and "_" in name):
+            continue
+        advice = f"pass --{flag} instead" if is_flag_name(flag) else "pass the matching vLLM argument instead"
+        yield Finding(
+            variable.name.value_span,
+            f"vLLM does not read {name}: in its own image the variable has no effect and the default applies",
+            fixes=(
+                Fix(advice),
+                Fix(
+                    "delete it", edits=remove_env(variable), applicability=Applicability.UNSAFE, cost="nothing, as it does nothing"
+                ),
+            ),
+        )
