@@ -1,255 +1,345 @@
-"""What all container descriptions have in common: an image, a command, arguments; sizes; the flags that only vLLM has."""
+"""Container images and the options of ``docker run``: what they give the process inside."""
 
 from __future__ import annotations
 
+import functools
+import json
 import re
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
-from functools import lru_cache
-from pathlib import Path
-from typing import TypeAlias
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from importlib import resources
+from types import MappingProxyType
+from typing import Literal, cast
 
 from lint_vllm.extract.context import Context
-from lint_vllm.extract.references import Expanded, with_expansion
-from lint_vllm.extract.yaml_nodes import TEMPLATE, Node, Pair, Scalar
-from lint_vllm.extract.yaml_nodes import Sequence as ListNode
-from lint_vllm.launch import ByteSize, Image, Launch, Word
+from lint_vllm.extract.shell_values import ShellWord, part, pieces_of
+from lint_vllm.launch import ByteSize, Deployment, EnvVar, GpuRequest, Image, Mount, Port, Word
 from lint_vllm.source import Span, Text
 
-Expansion: TypeAlias = "Callable[[Text], Expanded]"
+Role = Literal["server", "command", "other", "unknown"]
 
-_ENGINE_IMAGE = re.compile(r"vllm", re.I)
-_BESIDE_ENGINE = re.compile(
-    r"router|gateway|proxy|bench|guidellm|simulat|[-/]sim\b|exporter|dashboard|epp\b|endpoint-picker|operator|controller|manager"
-    r"|autoscaler|open-?webui|-ui\b|frontend|semantic|client|downloader|loadgen|eval",
-    re.I,
+_DISTINCTIVE = frozenset(
+    "tensor-parallel-size pipeline-parallel-size data-parallel-size max-model-len gpu-memory-utilization max-num-seqs "
+    "max-num-batched-tokens served-model-name kv-cache-dtype enforce-eager enable-prefix-caching enable-chunked-prefill "
+    "tool-call-parser enable-auto-tool-choice limit-mm-per-prompt swap-space cpu-offload-gb disable-log-requests "
+    "guided-decoding-backend speculative-config compilation-config enable-lora max-lora-rank enable-expert-parallel "
+    "distributed-executor-backend hf-overrides".split()
 )
-_OTHER_ENGINE = re.compile(
-    r"sglang|text-generation-inference|\btgi\b|llama\.?cpp|llama-server|ollama|lmdeploy|tensorrt|trtllm|tritonserver|infinity"
-    r"|text-embeddings|tei-|mlc-llm|aphrodite|koboldcpp|localai|exllama|tabbyapi",
-    re.I,
-)
+"""Options by which a list of arguments is told to be vLLM's, whatever the image is called."""
 
 
-@lru_cache(maxsize=1)
-def _telltale_options() -> dict[str, frozenset[str]]:
-    """``own``, ``shared`` and ``foreign`` option names (data/telltale_options.json says what they are)."""
-    import json
+def parse_image(text: Text, unknown: str | None = None) -> Image:
+    """An image reference: ``registry:5000/org/name:tag@sha256:...``; a part that is not known stays as written."""
+    value = text.value
+    start = len("docker://") if value.startswith("docker://") else 0
+    digest_at = value.find("@", start)
+    end = len(value) if digest_at < 0 else digest_at
+    digest = value[digest_at + 1 :] if digest_at >= 0 else None
+    # A colon inside ${TAG:-x} divides nothing: references are covered before the search.
+    covered = re.sub(r"\$\{[^}]*\}|\{\{.*?\}\}|\$\w+", lambda m: "x" * len(m.group()), value)
+    colon = covered.rfind(":", start, end)
+    tag, tag_span = None, None
+    name_end = end
+    if colon > covered.rfind("/", start, end) and colon > start - 1 and colon >= 0:
+        tag, tag_span, name_end = value[colon + 1 : end], text[colon + 1 : end].span, colon
+    return Image(text.span, value, value[start:name_end], tag, digest, unknown, tag_span)
 
-    data = json.loads((Path(__file__).parent.parent / "data" / "telltale_options.json").read_text(encoding="utf-8"))
-    return {group: frozenset(data[group]) for group in ("own", "shared", "foreign")}
+
+def image_of(word: Word) -> Image:
+    """The image that a word names; its span is the place of use when the reference is a variable."""
+    image = parse_image(word.content, word.unknown)
+    return image if word.span.contains(image.span) else replace(image, span=word.span)
 
 
-def option_name(name: str) -> str:
-    """An option as the tables name it: no leading dashes, no value, dashes for underscores and humps."""
-    bare = name.lstrip("-").split("=", 1)[0]
-    if "-" not in bare and "_" not in bare:
-        bare = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", bare)
-    return bare.replace("_", "-").lower()
+@functools.cache
+def _images() -> tuple[tuple[re.Pattern[str], Role], ...]:
+    data = json.loads(resources.files("lint_vllm").joinpath("data/images.json").read_text("utf-8"))
+    return tuple((re.compile(row["match"], re.IGNORECASE), cast(Role, row["entry_point"])) for row in data["images"])
 
 
-def proves_vllm(names: Iterable[str], needed: int = 1) -> bool:
-    """Whether option names in any spelling belong to vLLM and to nothing else.
+def image_role(image: Image) -> Role:
+    """What the image's own entry point does with the words behind it (data/images.json)."""
+    return next((role for pattern, role in _images() if pattern.search(image.name)), "unknown")
 
-    ``needed``: how many names that only vLLM has must be there; two names shared with other engines count as one.
-    """
-    options = _telltale_options()
-    plain = {option_name(name) for name in names}
-    if plain & options["foreign"]:
+
+def is_passed_on(words: Sequence[Word], image: Image, *, sure: bool) -> bool:
+    """Whether the words behind an image are arguments of vLLM's server; ``sure``: the image is known to start one."""
+    if not words:
         return False
-    return len(plain & options["own"]) + len(plain & options["shared"]) // 2 >= needed
+    first = words[0]
+    if _is_program(first):
+        return False
+    if sure:
+        return True
+    names = {w.value.lstrip("-").split("=", 1)[0].replace("_", "-") for w in words if w.value.startswith("--")}
+    if names & _DISTINCTIVE:
+        return True
+    named = "vllm" in image.name.lower()
+    return named and ("model" in names or first.unknown is None and re.fullmatch(r"[\w.-]+/[\w.-]+", first.value) is not None)
 
 
-def is_engine_image(image: Image | None) -> bool:
-    """Whether an image is a vLLM server by its name (not a router, client or another engine)."""
-    return image is not None and is_engine_name(image.name or image.reference)
+_PROGRAMS = frozenset("bash sh zsh dash ash python python3 vllm serve ray env nohup exec sleep tail nvidia-smi cat ls uv true which".split())
 
 
-def is_engine_name(name: str) -> bool:
-    return (
-        bool(_ENGINE_IMAGE.search(name)) and not _BESIDE_ENGINE.search(name.rsplit("/", 1)[-1]) and not _OTHER_ENGINE.search(name)
-    )
+def _is_program(word: Word) -> bool:
+    if word.unknown:
+        return False
+    value = word.value
+    name = value.rsplit("/", 1)[-1]
+    if name in _PROGRAMS and not (value.count("/") and not value.startswith(("/", "."))):
+        return True
+    return value.startswith(("/bin/", "/usr/bin/", "/usr/local/bin/", "/opt/venv/bin/")) or name.endswith((".sh", ".py", ".bash"))
 
 
-def is_other_engine(name: str) -> bool:
-    return bool(_OTHER_ENGINE.search(name)) and not re.search(r"(?:^|/)[^/]*vllm", name)
+# docker run
+
+_SWITCHES = frozenset(
+    "-d --detach --rm -i --interactive -t --tty --init --privileged --read-only -P --publish-all --no-healthcheck "
+    "--oom-kill-disable --disable-content-trust -q --quiet --sig-proxy --help --no-hosts --replace --rmi --tls-verify --env-host "
+    "--http-proxy --use-api-socket --passwd --unsetenv-all --no-hostname --no-deps --build -T --no-TTY --service-ports "
+    "--use-aliases --quiet-pull --remove-orphans -it -ti -dit -itd -dt -td -di -id".split()
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Process:
-    """What a container starts. ``command`` is ``None`` where the image's own entry point is kept."""
+class ContainerOptions:
+    """What ``docker run`` says: the surroundings of the process inside, and the words behind the image."""
 
-    command: tuple[Word, ...] | None
-    args: tuple[Word, ...]
-    place: Span
-    """The first of the keys that say it."""
-    block: Span
-    """From that key to the end of the last one."""
-
-    @property
-    def words(self) -> tuple[Word, ...]:
-        return (self.command or ()) + self.args
+    context: Context
+    arguments: tuple[Word, ...]
+    entrypoint: Word | None = None
 
 
-def process_of(pairs: Sequence[Pair | None], command: tuple[Word, ...] | None, args: tuple[Word, ...], source_of: Span) -> Process:
-    """The process of a command and an argument entry; of entries in another file only those of ``source_of``'s file count."""
-    here = [p for p in pairs if p is not None and p.key.span.source is source_of.source and not p.merged]
-    here.sort(key=lambda p: p.key.span.start)
-    if not here:
-        return Process(command, args, source_of, source_of)
-    place = here[0].key.span
-    end = max(p.span.end for p in here)
-    return Process(command, args, place, Span(place.source, place.start, max(end, place.end)))
+@dataclass(slots=True)
+class _Read:
+    env: dict[str, EnvVar] = field(default_factory=dict)
+    gpus: list[GpuRequest] = field(default_factory=list)
+    mounts: list[Mount] = field(default_factory=list)
+    ports: list[Port] = field(default_factory=list)
+    fields: dict[str, object] = field(default_factory=dict)
+    entrypoint: Word | None = None
+    detached: bool = False
+    complete: bool = True
 
 
-def launches_of(process: Process, context: Context) -> list[Launch]:
-    """The launches of a container's process; those written as list items stand at the key of the list."""
-    from lint_vllm.extract.command import image_launch, recognise
-
-    image = context.image
-    inside = replace(context, block=process.block)
-    found: list[Launch] = []
-    if process.command:
-        found = recognise(process.words, inside)
-        if not found and is_engine_image(image) and _is_own_entry_point(process.command) and process.args:
-            found = image_launch(process.args, image, inside)
-    elif process.args and not (image is not None and is_other_engine(image.reference)):
-        if is_entry_point(image):
-            found = image_launch(process.args, image, inside)
+def read_container_options(
+    words: Sequence[Word], context: Context, extent: Span, *, exec_only: bool = False
+) -> ContainerOptions | None:
+    """Options up to the image (or, for ``exec``, up to the container's name); ``None`` when the image is missing."""
+    read = _Read()
+    at = 0
+    while at < len(words):
+        word = words[at]
+        value = word.value
+        if value.startswith("-") and len(value) > 1:
+            name, equals, _ = value.partition("=")
+            if equals and name.startswith("--"):
+                _take(read, name, word, part(word, len(name) + 1), context)
+                at += 1
+            elif value in _SWITCHES or not value.startswith("--") and re.fullmatch(r"-[ditqPT]+", value):
+                read.detached = read.detached or value == "--detach" or not value.startswith("--") and "d" in value
+                if value == "--privileged":
+                    read.complete = False
+                at += 1
+            elif not value.startswith("--") and len(value) > 2 and value[1] in "evpmuwhlcn":
+                _take(read, value[:2], word, part(word, 3 if value[2] == "=" else 2), context)
+                at += 1
+            elif at + 1 < len(words):
+                _take(read, value, word, words[at + 1], context)
+                at += 2
+            else:
+                return None
+        elif _is_option_list(words, at):
+            read.complete = False
+            at += 1
         else:
-            found = recognise(process.args, inside)
-            flags = [w.value for w in process.args if w.value.startswith("-")]
-            named = is_engine_image(image) and process.args[0].value.startswith(("-", "$", "{"))
-            beside = image is not None and _BESIDE_ENGINE.search(image.reference.rsplit("/", 1)[-1])
-            if not found and (named or (not beside and proves_vllm(flags, 2))):
-                found = image_launch(process.args, image, inside)
-    return [_at_key(launch, process) for launch in found]
+            break
+    if at >= len(words):
+        return None
+    arguments = tuple(words[at + 1 :])
+    if exec_only:
+        env = {**read.env}
+        return ContainerOptions(replace(context, env=MappingProxyType(env)), arguments)
+    outer = context.deployment
+    scope = (outer.scope if outer else "") or f"line {extent.line}"
+    deployment = Deployment(
+        "docker-run",
+        context.block or extent,
+        scope=scope,
+        gpus=tuple(read.gpus),
+        mounts=tuple(read.mounts),
+        mounts_complete=read.complete,
+        ports=tuple(read.ports),
+        command=(read.entrypoint,) if read.entrypoint is not None else None,
+        args=arguments,
+        multi_node=outer.multi_node if outer else False,
+        nodes=outer.nodes if outer else None,
+    )
+    deployment = replace(deployment, **read.fields)  # type: ignore[arg-type]
+    inside = replace(
+        context,
+        image=image_of(words[at]),
+        env=MappingProxyType(read.env),
+        deployment=deployment,
+        block=context.block or extent,
+    )
+    return ContainerOptions(inside, arguments, read.entrypoint)
 
 
-def is_entry_point(image: Image | None) -> bool:
-    """Whether an image's own entry point is the OpenAI-compatible server of vLLM."""
-    return is_engine_image(image) and bool(
-        re.search(r"vllm-(?:openai|cpu|tpu|neuron|gaudi)|/vllm-[a-z]+-openai", image.reference if image else "")
+def _is_option_list(words: Sequence[Word], at: int) -> bool:
+    """Whether an unknown word stands for more options rather than for the image."""
+    word = words[at]
+    if not word.unknown or not (isinstance(word, ShellWord) and word.spreads):
+        return False
+    if re.search(r"ima?ge?|repo|tag|container", word.value, re.IGNORECASE):
+        return False
+    for later in words[at + 1 :]:
+        if later.unknown and re.search(r"ima?ge?", later.value, re.IGNORECASE):
+            return True
+        if not later.value.startswith("-") and re.fullmatch(r"[\w.-]+(?:/[\w.-]+)+(?:[:@][\w.:-]+)?", later.value) and ":" in later.value:
+            return True
+    return at + 1 < len(words) and words[at + 1].value in ("-v", "-p", "-e", "--name", "--gpus", "--ipc", "--network")
+
+
+def _take(read: _Read, name: str, option: Word, value: Word, context: Context) -> None:
+    span = option.span.to(value.span) if option.span.source is value.span.source else option.span
+    if span.end < span.start:
+        span = option.span
+    if name in ("-e", "--env"):
+        _take_env(read, value, context)
+    elif name == "--env-file":
+        read.env.update(_env_file(value, context))
+    elif name == "--gpus":
+        read.gpus.append(gpu_request(value, span))
+    elif name == "--device":
+        read.gpus.append(_device(value, span))
+    elif name in ("-v", "--volume"):
+        read.mounts.append(volume(value, span))
+    elif name == "--mount":
+        read.mounts.append(_mount(value, span))
+    elif name == "--tmpfs":
+        read.mounts.append(Mount(value.value.split(":", 1)[0], span, "tmpfs"))
+    elif name in ("-p", "--publish"):
+        read.ports.append(port(value, span))
+    elif name == "--entrypoint":
+        read.entrypoint = value
+    elif name == "--shm-size":
+        read.fields["shm_size"] = byte_size(value)
+    elif name in ("-m", "--memory"):
+        read.fields["memory_limit"] = byte_size(value)
+    elif name in ("--network", "--net"):
+        if value.value == "host":
+            read.fields["host_network"] = span
+    elif name in ("-u", "--user"):
+        read.fields["run_as_user"] = value
+    elif name in ("--ipc", "--name", "--runtime"):
+        read.fields[name[2:]] = value
+
+
+def _take_env(read: _Read, value: Word, context: Context) -> None:
+    equals = value.value.find("=")
+    if equals > 0:
+        variable = EnvVar(part(value, 0, equals), part(value, equals + 1), value.span, "shell")
+    elif value.unknown or not value.value:
+        return
+    else:
+        outer = context.env.get(value.value)
+        variable = EnvVar(value, outer.value if outer else None, value.span, "shell")
+    read.env[variable.name.value] = variable
+
+
+def _env_file(value: Word, context: Context) -> Mapping[str, EnvVar]:
+    if context.follow is None or value.unknown:
+        return {}
+    source = context.follow.read(value.value)
+    if source is None:
+        return {}
+    from lint_vllm.extract.envfile import read_env_file
+
+    return read_env_file(Text.of(source))
+
+
+def gpu_request(value: Word, span: Span) -> GpuRequest:
+    """``--gpus all``, ``--gpus 2``, ``--gpus '"device=0,1"'``."""
+    raw = value.value.strip("\"'")
+    if value.unknown or raw == "all":
+        return GpuRequest("--gpus", span, value.value_span, None, raw)
+    if found := re.search(r"(?:^|,)\"?device=([^\"]+)", raw):
+        ids = tuple(part for part in found.group(1).split(",") if part and "=" not in part)
+        return GpuRequest("--gpus", span, value.value_span, len(ids), raw, ids)
+    number = re.search(r"(?:^|count=)(\d+)", raw)
+    return GpuRequest("--gpus", span, value.value_span, int(number.group(1)) if number else None, raw)
+
+
+def _device(value: Word, span: Span) -> GpuRequest:
+    raw = value.value
+    found = re.match(r"nvidia\.com/gpu=(.+)", raw)
+    if found and found.group(1) != "all":
+        return GpuRequest("--device", span, value.value_span, 1, raw, (found.group(1),))
+    return GpuRequest("--device", span, value.value_span, None, raw)
+
+
+def _fields(word: Word, separator: str) -> list[Word]:
+    """The parts of a known word; a separator inside an unknown reference does not divide."""
+    covered = ""
+    for piece in pieces_of(word):
+        covered += "\0" * len(piece.text.value) if piece.unknown else piece.text.value
+    out: list[Word] = []
+    start = 0
+    for index in [*(i for i, c in enumerate(covered) if c == separator), len(covered)]:
+        out.append(part(word, start, index))
+        start = index + 1
+    return out
+
+
+_MODES = re.compile(r"(?:ro|rw|z|Z|U|cached|delegated|consistent|rshared|rslave|rprivate|shared|slave|private|nocopy)(?:,\w+)*")
+
+
+def volume(value: Word, span: Span) -> Mount:
+    """``source:target[:mode]`` of ``-v``."""
+    parts = _fields(value, ":")
+    mode = parts.pop().value if len(parts) > 1 and _MODES.fullmatch(parts[-1].value) else ""
+    if len(parts) == 1:
+        return Mount(parts[0].value, span, "volume", read_only="ro" in mode.split(","))
+    source = parts[0].value
+    kind = "bind" if source.startswith(("/", ".", "~", "$")) or "/" in source else "volume"
+    return Mount(parts[-1].value, span, kind, source, read_only="ro" in mode.split(","))
+
+
+def _mount(value: Word, span: Span) -> Mount:
+    pairs = dict(p.value.split("=", 1) if "=" in p.value else (p.value, "true") for p in _fields(value, ","))
+    target = pairs.get("target") or pairs.get("dst") or pairs.get("destination") or ""
+    kind = pairs.get("type", "volume")
+    read_only = pairs.get("readonly", pairs.get("ro", "")) in ("true", "1")
+    return Mount(
+        target,
+        span,
+        kind if kind in ("bind", "volume", "tmpfs") else "other",
+        pairs.get("source") or pairs.get("src"),
+        pairs.get("tmpfs-size"),
+        read_only=read_only,
     )
 
 
-def _is_own_entry_point(command: tuple[Word, ...]) -> bool:
-    """A start script of the image whose name says vLLM (``/vllm-entrypoint.sh``)."""
-    return len(command) == 1 and bool(re.search(r"vllm[\w.-]*\.sh$|entrypoint[\w.-]*\.sh$", command[0].value))
+def port(value: Word, span: Span) -> Port:
+    """``[address:][host:]container`` of ``-p``."""
+    parts = [p.value.split("/", 1)[0] for p in _fields(value, ":")]
+
+    def number(text: str) -> int | None:
+        return int(text) if text.isascii() and text.isdigit() else None
+
+    if len(parts) == 1:
+        return Port(span, number(parts[0]))
+    address = ":".join(parts[:-2]).strip("[]") or None
+    return Port(span, number(parts[-1]), number(parts[-2]), address)
 
 
-def _at_key(launch: Launch, process: Process) -> Launch:
-    if launch.command.source is not process.place.source:
-        return launch
-    for word in process.words:
-        inner = word.content.span
-        if word.span.source is launch.command.source and (word.span.contains(launch.command) or inner.contains(launch.command)):
-            if max(inner.end - inner.start, word.span.end - word.span.start) > launch.command.end - launch.command.start + 4:
-                return (
-                    launch
-                    if process.block.contains(launch.command)
-                    else replace(launch, command=process.place, block=process.block)
-                )
-            break
-    return replace(launch, command=process.place, block=process.block)
+_UNITS = {"": 1, "b": 1, "k": 2**10, "m": 2**20, "g": 2**30, "t": 2**40}
 
 
-def words_of(node: Node | None, expand: Expansion, outer: Node | None = None) -> tuple[Word, ...]:
-    """The items of a list as arguments. Items under a template condition that does not cover ``outer`` are conditional."""
-    if not isinstance(node, ListNode):
-        return ()
-    words: list[Word] = []
-    for item in node.items:
-        if isinstance(item, Scalar):
-            word = item_word(item, expand)
-            conditional = item.page.conditional(outer or node, item)
-            words.append(replace(word, conditional=True) if conditional else word)
-        elif isinstance(item, ListNode):  # a list through an alias: Kubernetes would refuse it, charts flatten it
-            words.extend(words_of(item, expand, outer))
-    return tuple(words)
-
-
-def item_word(item: Scalar, expand: Expansion) -> Word:
-    return with_expansion(item.word, expand(item.text))
-
-
-def missing_parts(node: Node | None) -> tuple[str, ...]:
-    """Reasons why a list may hold more than can be read: templates that insert items."""
-    if node is None:
-        return ()
-    stop = max(node.end, node.start)
-    text = node.page.masked.text
-    newline = text.find("\n", stop)
-    rest = len(text) if newline < 0 else newline
-    regions = [r for r in node.page.masked.overlapping(node.start, rest) if r.inserts]
-    following = rest + 1
-    while following < len(text):  # a template line directly below the last item
-        newline = text.find("\n", following)
-        newline = len(text) if newline < 0 else newline
-        line = text[following:newline].strip()
-        if not line.startswith("#") and line:
-            break
-        regions += [r for r in node.page.masked.overlapping(following, newline) if r.inserts]
-        following = newline + 1
-    return tuple(dict.fromkeys(f"{TEMPLATE} {_short(node.page.origin.value[r.start : r.end])}" for r in regions))
-
-
-def _short(text: str) -> str:
-    flat = " ".join(text.split())
-    return flat if len(flat) <= 60 else flat[:57] + "..."
-
-
-_QUANTITY = re.compile(r"\s*([0-9.]+(?:[eE][-+]?[0-9]+)?)\s*([A-Za-z]*)\s*$")
-_KUBERNETES_UNITS = {
-    "": 1, "m": 0.001, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15, "E": 10**18,
-    "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50, "Ei": 2**60,
-}  # fmt: skip
-_DOCKER_UNITS = {"": 0, "b": 0, "k": 10, "m": 20, "g": 30, "t": 40, "p": 50}
-
-
-def kubernetes_size(scalar: Scalar | None) -> ByteSize | None:
-    """A Kubernetes quantity: ``16Gi`` is binary, ``16G`` decimal."""
-    if scalar is None:
-        return None
-    found = None if scalar.templated else _QUANTITY.match(scalar.value)
-    factor = _KUBERNETES_UNITS.get(found.group(2)) if found else None
-    return ByteSize(scalar.word.value_span, scalar.value, _times(found.group(1), factor) if found and factor is not None else None)
-
-
-def docker_size(scalar: Scalar | None, expand: Expansion) -> ByteSize | None:
-    """A size as Docker reads it: all units are binary (``8g``, ``8gb``, ``8GiB``)."""
-    if scalar is None:
-        return None
-    word = item_word(scalar, expand)
-    found = None if word.unknown else _QUANTITY.match(word.value)
-    unit = found.group(2).lower().removesuffix("b").removesuffix("i") if found else ""
-    power = _DOCKER_UNITS.get(unit)
-    return ByteSize(word.value_span, word.value, _times(found.group(1), 2**power) if found and power is not None else None)
-
-
-def _times(number: str, factor: float) -> int | None:
-    try:
-        return int(float(number) * factor)
-    except (ValueError, OverflowError):
-        return None
-
-
-def integer(word: Word | None) -> int | None:
-    """A known whole number, else ``None``."""
-    if word is None or word.unknown is not None:
-        return None
-    try:
-        return int(word.value)
-    except ValueError:
-        return None
-
-
-def visible_devices(value: str) -> tuple[int | None, tuple[str, ...]]:
-    """Count and ids of a ``*_VISIBLE_DEVICES`` value; (``None``, ()) for ``all``."""
-    text = value.strip()
-    if text.lower() == "all" or not text:
-        return None, ()
-    if text.lower() in ("none", "void", "-1", "nodevfiles"):
-        return 0, ()
-    ids = tuple(part.strip() for part in text.split(",") if part.strip())
-    return len(ids), ids
+def byte_size(value: Word) -> ByteSize:
+    """``16g``, ``512mb`` in bytes; the units of docker are binary."""
+    found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([bkmgt]?)(?:i?b)?\s*", value.value, re.IGNORECASE | re.ASCII)
+    known = found is not None and value.unknown is None
+    size = int(float(found.group(1)) * _UNITS[found.group(2).lower()]) if known and found is not None else None
+    return ByteSize(value.value_span, value.value, size)

@@ -1,0 +1,148 @@
+"""Where branches of a script meet: what a variable holds afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from lint_vllm.extract.shell_values import Piece, Pieces, Scope, ShellWord, Variable
+from lint_vllm.source import Text
+
+
+def merged(before: Scope, ends: Sequence[Scope], defaulted: frozenset[str] | frozenset[tuple[str, ...]] = frozenset()) -> Scope:
+    """The scope behind a branching of which each way ends in one of ``ends``.
+
+    ``defaulted``: names that the condition found empty, so that what a branch sets is their default.
+    """
+    if len(ends) == 1:
+        return ends[0]
+    names = {n for group in defaulted for n in (group if isinstance(group, tuple) else (group,)) if n}
+    out = ends[0].copy()
+    everywhere = dict.fromkeys(name for end in ends for name in end.variables)
+    for name in everywhere:
+        values = [end.get(name) for end in ends]
+        first = values[0]
+        if all(v is first for v in values):
+            continue
+        out.variables[name] = _variable(name, before.get(name), values, name in names)
+    if any(end.positional is not out.positional for end in ends):
+        same = all(_same_words(end.positional, out.positional) for end in ends)
+        out.positional = out.positional if same else None
+    return out
+
+
+def depends(name: str, why: str = "depends on a branch of the script") -> Variable:
+    return Variable((Piece(Text.literal(f"${name}"), f"{name} {why}"),))
+
+
+def _same_words(one: tuple[ShellWord, ...] | None, other: tuple[ShellWord, ...] | None) -> bool:
+    if one is None or other is None:
+        return one is other
+    return [w.value for w in one] == [w.value for w in other]
+
+
+def _variable(name: str, base: Variable | None, values: Sequence[Variable | None], defaulted: bool) -> Variable:
+    known = [v for v in values if v is not None]
+    exported = any(v.exported for v in known)
+    kept = next(v for v in known if v is not base) if any(v is not base for v in known) else known[0]
+    named = replace(kept, exported=exported)
+    if defaulted:
+        empty = base is None or base.argument or (base.items is None and not base.text)
+        if empty:
+            filled = next((v for v in known if v is not base and (v.text or v.items)), None)
+            if filled is not None:
+                return replace(filled, overridable=True, exported=exported)
+        elif base is not None:
+            return replace(base, exported=exported or base.exported)
+    if len(known) == len(values) and len({v.signature for v in known}) == 1:
+        return named
+    if any(v.items is not None for v in known):
+        items = _items([v.items if v is not None and v.items is not None else () for v in values])
+        if items is None or any(v.items is None and v.text for v in known):
+            return replace(depends(name), exported=exported, name=named.name, entry=named.entry)
+        return replace(named, items=items, pieces=(), overridable=False)
+    # What the caller of the script may pass instead leaves the default standing.
+    own = [v for v in values if v is None or not v.argument]
+    if any(v is not None and v.text for v in own) and len(own) < len(values):
+        remaining = {v.signature for v in own if v is not None}
+        if len(remaining) == 1:
+            return replace(next(v for v in own if v is not None), overridable=True, exported=exported)
+        values = own
+    pieces = _pieces(base, values)
+    if pieces is None:
+        texts = {v.text for v in values if v is not None and v.text}
+        sometimes = named.pieces if len(texts) == 1 else ()
+        return replace(depends(name), exported=exported, name=named.name, entry=named.entry, sometimes=sometimes)
+    overridable = any(v is not None and v.overridable for v in values)
+    return replace(named, pieces=pieces, overridable=overridable)
+
+
+def _items(lists: Sequence[tuple[ShellWord, ...]]) -> tuple[ShellWord, ...] | None:
+    """What all lists begin with, then the rest of each under a condition; ``None`` when the rests are no flags."""
+    common = 0
+    while all(len(items) > common for items in lists) and len({_key(items[common]) for items in lists}) == 1:
+        common += 1
+    rests = [items[common:] for items in lists]
+    while common and any(rest and not _starts_flag(rest[0]) for rest in rests):
+        # A flag whose value differs belongs to the part that differs.
+        common -= 1
+        rests = [items[common:] for items in lists]
+        if _starts_flag(lists[0][common]):
+            break
+    if any(rest and not (_starts_flag(rest[0]) or rest[0].unknown) for rest in rests):
+        return None
+    out: list[ShellWord] = list(lists[0][:common])
+    seen: set[tuple[object, ...]] = set()
+    for rest in rests:
+        key = tuple(_key(w)[:2] for w in rest)
+        if key not in seen:
+            seen.add(key)
+            out.extend(replace(w, conditional=True) for w in rest)
+    return tuple(out)
+
+
+def _key(word: ShellWord) -> tuple[object, ...]:
+    return word.value, word.unknown, word.conditional
+
+
+def _starts_flag(word: ShellWord) -> bool:
+    return word.value.startswith("-")
+
+
+def _pieces(base: Variable | None, values: Sequence[Variable | None]) -> Pieces | None:
+    """A scalar behind a branching: common start, then additions that look like flags under a condition."""
+    texts = [v.text if v is not None else "" for v in values]
+    start = base.text if base is not None and base.items is None else ""
+    if start and not all(t.startswith(start) for t in texts):
+        start = ""
+    head: Pieces = ()
+    if start:
+        assert base is not None
+        head = base.pieces
+    tails: dict[str, Pieces] = {}
+    for value, text in zip(values, texts, strict=True):
+        rest = text[len(start) :]
+        if rest and value is not None:
+            tails.setdefault(rest, _tail(value.pieces, len(start)))
+    if not tails:
+        return head if start else ()
+    if len(tails) > 1 and not start:
+        return None
+    out = list(head)
+    for rest, pieces in tails.items():
+        if not rest.strip().startswith("-"):
+            return None
+        out.extend(replace(p, conditional=True) for p in pieces)
+    return tuple(out)
+
+
+def _tail(pieces: Pieces, length: int) -> Pieces:
+    out: list[Piece] = []
+    for piece in pieces:
+        size = len(piece.text)
+        if length >= size:
+            length -= size
+            continue
+        out.append(replace(piece, text=piece.text[length:]) if length else piece)
+        length = 0
+    return tuple(out)
