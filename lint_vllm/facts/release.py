@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from functools import cache
-from importlib import resources
 from pathlib import Path
 
 from lint_vllm.facts import Release, version_key
@@ -31,14 +29,9 @@ _ARGUMENT = re.compile(r"^[ \t]*ARG[ \t]+(?P<name>\w+)=[\"']?(?P<value>[^\s\"']+
 
 def known_releases() -> tuple[str, ...]:
     """The releases whose flags are known, oldest first."""
-    return _known_releases()
+    from lint_vllm.arguments.tables import known_releases as releases
 
-
-@cache
-def _known_releases() -> tuple[str, ...]:
-    folder = resources.files("lint_vllm").joinpath("data/flags")
-    names = [entry.name.removesuffix(".json") for entry in folder.iterdir() if re.fullmatch(r"\d+(?:\.\d+)+\.json", entry.name)]
-    return tuple(sorted(names, key=version_key))
+    return releases()
 
 
 def resolve_release(launch: Launch, options: Stated, comments: CommentFacts, settings: Stated, repository: Repository) -> Release:
