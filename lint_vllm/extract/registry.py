@@ -10,7 +10,7 @@ from pathlib import PurePosixPath
 
 CARRIERS: dict[str, str] = {
     "yaml": "yaml_file:extract",
-    "shell": "shell_file:extract",
+    "shell": "shell:extract",
     "dockerfile": "dockerfile:extract",
     "python": "python:extract",
     "notebook": "notebook:extract",
@@ -20,7 +20,7 @@ CARRIERS: dict[str, str] = {
     "systemd": "systemd:extract",
     "makefile": "makefile:extract",
     "justfile": "makefile:extract",
-    "env": "env_file:extract",
+    "env": "envfile:extract",
     "properties": "properties:extract",
     "json": "json_file:extract",
     "toml": "toml_file:extract",
