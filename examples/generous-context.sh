@@ -1,0 +1,3 @@
+#!/usr/bin/env bash
+# lint-vllm: gpu=RTX4090 vllm=0.33.0 concurrency=8 context=4096
+exec vllm serve Qwen/Qwen2.5-7B-Instruct --max-model-len 32768
