@@ -90,7 +90,7 @@ def test_large_files(tree: Path) -> None:
 
 
 def test_missing_path_is_an_error_before_anything_is_read(tree: Path) -> None:
-    with pytest.raises(PathError, match="none.sh: No such file"):
+    with pytest.raises(PathError, match=r"none\.sh: No such file"):
         next(iter(discover([str(tree / "serve.sh"), str(tree / "none.sh")], find)))
 
 

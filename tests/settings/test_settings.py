@@ -121,7 +121,7 @@ def test_mistakes(folder: Path, text: str, sentence: str) -> None:
 def test_named_file_must_exist(folder: Path) -> None:
     with pytest.raises(SettingsError, match="no such settings file"):
         load(folder / "none.toml")
-    with pytest.raises(SettingsError, match="no \\[tool.lint-vllm\\] table"):
+    with pytest.raises(SettingsError, match=r"no \[tool\.lint-vllm\] table"):
         load(write(folder / "pyproject.toml", "[project]\nname = 'lint-vllm-x'"))
 
 
