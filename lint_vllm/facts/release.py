@@ -54,14 +54,14 @@ def resolve_release(launch: Launch, options: Stated, comments: CommentFacts, set
 
 def release(version: str, origin: str, span: Span | None = None, certainty: str = "stated") -> Release:
     """A release by its number, with the flag table it is read by."""
+    from lint_vllm.arguments.tables import table_release
+
     plain = version.strip().lstrip("v").split("+", 1)[0]
-    known = known_releases()
-    key = version_key(plain)
-    if version_key(known[-1]) < key:
-        return Release(plain, known[-1], f"{origin}; newer than the tables, which end at {known[-1]}", "newer", span)
-    table = next((r for r in reversed(known) if version_key(r) <= key), None)
-    if table is None:
-        return Release(plain, known[0], f"{origin}; older than the tables, which begin at {known[0]}", "assumed", span)
+    table, relation = table_release(plain)
+    if relation == "newer":
+        return Release(plain, table, f"{origin}; newer than the tables, which end at {table}", "newer", span)
+    if relation == "older":
+        return Release(plain, table, f"{origin}; older than the tables, which begin at {table}", "assumed", span)
     return Release(plain, table, origin, certainty, span)
 
 

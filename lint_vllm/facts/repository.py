@@ -11,12 +11,14 @@ import json
 import os
 import re
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from lint_vllm.source import SourceFile
+
+T = TypeVar("T")
 
 MAX_TEXT = 512 * 1024
 MAX_CONFIG = 4 * 2**20
@@ -42,6 +44,8 @@ class ModelFolder:
     index: Mapping[str, Any] | None = None
     """``model.safetensors.index.json``: ``metadata.total_size`` is the bytes of all tensors."""
     adapter_config: Mapping[str, Any] | None = None
+    quant_config: Mapping[str, Any] | None = None
+    """``hf_quant_config.json``, which stands for a missing ``quantization_config``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +63,7 @@ class Repository:
     root: Path
     folder: Path
     use_hub_cache: bool = True
-    _memo: dict[tuple[str, str], Any] = field(default_factory=dict, repr=False)
+    _memo: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         self.root, self.folder = _real(self.root), _real(self.folder)
@@ -70,6 +74,13 @@ class Repository:
         the caller was asked to lint, when it holds the file), else the file's own folder."""
         folder = _real(Path(path).absolute().parent)
         return cls(repository_root(folder, boundary), folder, use_hub_cache)
+
+    def remember(self, key: str, compute: Callable[[], T]) -> T:
+        """The result of a look-up, made once. Every key is used by one caller only."""
+        if key not in self._memo:
+            self._memo[key] = compute()
+        value: T = self._memo[key]
+        return value
 
     # -- paths ---------------------------------------------------------------------------------------------------------
 
@@ -108,11 +119,7 @@ class Repository:
 
     def text(self, path: Path, limit: int = MAX_TEXT) -> str | None:
         """The text of a regular file in the repository; ``None`` when it is none, too large or not text."""
-        key = ("text", str(path))
-        if key not in self._memo:
-            self._memo[key] = _read_text(path, limit) if _real(path).is_relative_to(self.root) else None
-        found = self._memo[key]
-        return found if isinstance(found, str) else None
+        return self.remember(f"text {path}", lambda: _read_text(path, limit) if self._inside(path) else None)
 
     def read(self, relative_path: str) -> SourceFile | None:
         """A file as a source, with the path that a person sees; relative to the folder."""
@@ -123,21 +130,15 @@ class Repository:
 
     def json(self, path: Path, limit: int = MAX_CONFIG) -> Mapping[str, Any] | None:
         """A JSON object; ``None`` for anything else."""
-        key = ("json", str(path))
-        if key not in self._memo:
-            inside = _real(path).is_relative_to(self.root)
-            self._memo[key] = _object(_read_text(path, limit)) if inside else None
-        found = self._memo[key]
-        return found if isinstance(found, dict) else None
+        return self.remember(f"json {path}", lambda: _object(_read_text(path, limit)) if self._inside(path) else None)
 
     def names(self, folder: Path | None = None) -> tuple[str, ...]:
         """Names of the regular files in a folder of the repository, sorted; at most ``MAX_FILES``."""
         where = folder or self.folder
-        key = ("names", str(where))
-        if key not in self._memo:
-            self._memo[key] = _names(where) if _real(where).is_relative_to(self.root) else ()
-        found: tuple[str, ...] = self._memo[key]
-        return found
+        return self.remember(f"names {where}", lambda: _names(where) if self._inside(where) else ())
+
+    def _inside(self, path: Path) -> bool:
+        return _real(path).is_relative_to(self.root)
 
     def beside(self, suffixes: tuple[str, ...] = ()) -> Iterator[NearbyFile]:
         """Text files in the linted file's folder, by suffix (all when none is given)."""
@@ -158,16 +159,13 @@ class Repository:
 
     def services(self) -> frozenset[str]:
         """Names of the Kubernetes Services defined in the linted file's folder."""
-        key = ("services", "")
-        if key not in self._memo:
-            found: set[str] = set()
-            for file in self.beside((".yaml", ".yml")):
-                for document in re.split(r"^---", file.text, flags=re.MULTILINE):
-                    if _SERVICE.search(document) and (name := _METADATA_NAME.search(document)):
-                        found.add(name["name"])
-            self._memo[key] = frozenset(found)
-        result: frozenset[str] = self._memo[key]
-        return result
+        return self.remember("services", lambda: frozenset(self._services()))
+
+    def _services(self) -> Iterator[str]:
+        for file in self.beside((".yaml", ".yml")):
+            for document in re.split(r"^---", file.text, flags=re.MULTILINE):
+                if _SERVICE.search(document) and (name := _METADATA_NAME.search(document)):
+                    yield name["name"]
 
     def model_folder(self, model: str, mounts: Mapping[str, str] | None = None) -> ModelFolder | None:
         """The files of a model whose path (not id) leads into the repository.
@@ -201,6 +199,7 @@ class Repository:
             part("tokenizer_config.json"),
             part("model.safetensors.index.json"),
             part("adapter_config.json"),
+            part("hf_quant_config.json"),
         )
 
     def adapter_config(self, path: str, mounts: Mapping[str, str] | None = None) -> Mapping[str, Any] | None:
@@ -208,13 +207,9 @@ class Repository:
         found = self.model_folder(path, mounts)
         return None if found is None else found.adapter_config
 
-    def hub_config(self, model: str) -> tuple[Mapping[str, Any], str] | None:
-        """``config.json`` of a model id from the machine's Hugging Face cache, and where it was found."""
-        key = ("hub", model)
-        if key not in self._memo:
-            self._memo[key] = _hub_config(model) if self.use_hub_cache else None
-        found: tuple[Mapping[str, Any], str] | None = self._memo[key]
-        return found
+    def hub_config(self, model: str) -> Mapping[str, Any] | None:
+        """``config.json`` of a model id from the machine's Hugging Face cache."""
+        return self.remember(f"hub {model}", lambda: _hub_config(model) if self.use_hub_cache else None)
 
 
 def repository_root(folder: Path, boundary: Path | None = None) -> Path:
@@ -291,7 +286,7 @@ def _unquoted(value: str) -> str:
     return value.split(" #", 1)[0].rstrip()
 
 
-def _hub_config(model: str) -> tuple[Mapping[str, Any], str] | None:
+def _hub_config(model: str) -> Mapping[str, Any] | None:
     """Layout: ``<cache>/models--org--name/snapshots/<commit>/config.json`` (huggingface_hub, file_download.py)."""
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", model) or ".." in model:
         return None
@@ -306,5 +301,5 @@ def _hub_config(model: str) -> tuple[Mapping[str, Any], str] | None:
     for snapshot in snapshots[:20]:
         config = _object(_read_text(snapshot / "config.json", MAX_CONFIG))
         if config is not None:
-            return config, "config.json in the local Hugging Face cache"
+            return config
     return None
