@@ -5,8 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
-from lint_vllm.launch import Launch, Word
+if TYPE_CHECKING:
+    from lint_vllm.launch import Launch, Word
 
 MASK = "***"
 

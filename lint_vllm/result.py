@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from lint_vllm.diagnostic import Diagnostic, Severity
-from lint_vllm.launch import Launch
 from lint_vllm.redaction import Redactor
+
+if TYPE_CHECKING:
+    from lint_vllm.diagnostic import Diagnostic, Severity
+    from lint_vllm.launch import Launch
 
 
 @dataclass(frozen=True, slots=True)

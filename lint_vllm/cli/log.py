@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
@@ -58,7 +59,7 @@ log_command = command
 
 def _text_of(name: str) -> str:
     try:
-        data = click.get_binary_stream("stdin").read() if name == "-" else Path(name).read_bytes()
+        data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
     except OSError as error:
         raise click.ClickException(f"{name}: {error.strerror or error}") from None
     return data.decode("utf-8", "replace")

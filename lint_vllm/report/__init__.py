@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-from lint_vllm.result import Run
+if TYPE_CHECKING:
+    from lint_vllm.result import Run
 
 FORMATS = ("text", "concise", "json", "github", "sarif", "gitlab", "junit")
 
