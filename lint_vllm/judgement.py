@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from lint_vllm.arguments.model import ArgumentSet
+from lint_vllm.arguments.tables import known_releases, load
 from lint_vllm.budget.quantity import GIB, Quantity
 from lint_vllm.diagnostic import Severity
 from lint_vllm.facts import Facts
+from lint_vllm.facts.images import image_facts
 from lint_vllm.known import Known
 from lint_vllm.launch import Deployment
 from lint_vllm.source import Span
@@ -71,9 +73,9 @@ def spans_nodes(args: ArgumentSet, facts: Facts) -> bool:
 
 
 def official_image(facts: Facts) -> bool:
-    """Whether the launch runs in vLLM's own CUDA image."""
-    image = facts.launch.image
-    return image is not None and image.unknown is None and image.name.split("/")[-2:] == ["vllm", "vllm-openai"]
+    """Whether the launch runs in an image that the vLLM project publishes for CUDA."""
+    known = image_facts(facts.launch.image)
+    return known is not None and known.official and known.device == "cuda"
 
 
 def uses_image_entry_point(facts: Facts) -> bool:
@@ -108,3 +110,14 @@ def load_seconds(facts: Facts) -> Quantity | None:
 
 def known_card_count(facts: Facts) -> int | None:
     return facts.gpu_count.value if isinstance(facts.gpu_count, Known) else None
+
+
+def names_an_option(facts: Facts, name: str) -> bool:
+    """Whether ``name`` (dashed, without leading dashes) is a long option of the release."""
+    option = load(facts.release.table).by_flag.get(f"--{name}")
+    return option is not None
+
+
+def reads_variable(name: str) -> bool:
+    """Whether any release reads an environment variable of this name."""
+    return any(name in load(release).env for release in reversed(known_releases()))

@@ -169,6 +169,7 @@ class Mount:
     source: str | None = None
     size: str | None = None
     size_span: Span | None = None
+    size_bytes: int | None = None
     definition: Span | None = None
     """Where the volume itself is defined (``emptyDir: {}``), when apart from the mount."""
     read_only: bool = False
@@ -235,6 +236,8 @@ class Deployment:
     multi_node: bool = False
     """The launch is one of several cooperating nodes (LeaderWorkerSet, ``srun`` over nodes, a Ray cluster)."""
     nodes: int | None = None
+    env_complete: bool = True
+    """False when variables may come from elsewhere (``envFrom``, an ``env_file`` that could not be read)."""
     profiles: tuple[str, ...] = ()
     """Compose profiles: services of different profiles need not run together."""
     waits_for_health: bool = False

@@ -15,27 +15,11 @@ from lint_vllm.edits import remove_words
 from lint_vllm.judgement import official_image
 from lint_vllm.rule import Applicability, ArgumentSet, Bad, Facts, Finding, Fix, Good, Severity, Span, rule
 
-_WITH_VALUE = frozenset(
-    [
-        "--gpus",
-        "--ipc",
-        "--shm-size",
-        "--network",
-        "--net",
-        "--volume",
-        "-v",
-        "-p",
-        "--publish",
-        "--env",
-        "-e",
-        "--name",
-        "--restart",
-        "--runtime",
-        "--ulimit",
-        "--mount",
-    ]
-)
-_SWITCHES = frozenset(["--rm", "-d", "--detach", "-it", "--privileged", "--init"])
+_WITH_VALUE = frozenset({
+    "--gpus", "--ipc", "--shm-size", "--network", "--net", "--volume", "-v", "-p", "--publish", "--env", "-e", "--restart", "--runtime",
+    "--ulimit", "--mount",
+})  # fmt: skip
+_SWITCHES = frozenset({"--rm", "--detach", "-it", "--privileged", "--init"})
 
 
 @rule(

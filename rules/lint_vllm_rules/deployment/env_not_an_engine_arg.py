@@ -11,32 +11,16 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from lint_vllm.arguments.tables import is_flag_name, known_env
 from lint_vllm.edits import remove_env
 from lint_vllm.examples import pod
-from lint_vllm.judgement import official_image, uses_image_entry_point
+from lint_vllm.judgement import names_an_option, official_image, reads_variable, uses_image_entry_point
 from lint_vllm.rule import Applicability, ArgumentSet, Bad, Facts, Finding, Fix, Good, Severity, rule
 
 # Names of other serving programs (text-generation adapters, worker images) that look like engine settings.
-_FOREIGN = frozenset(
-    [
-        "MAX_SEQUENCE_LENGTH",
-        "MAX_NEW_TOKENS",
-        "NUM_GPUS",
-        "NUM_SHARD",
-        "MAX_INPUT_LENGTH",
-        "MAX_TOTAL_TOKENS",
-        "MAX_BATCH_SIZE",
-        "MODEL_NAME",
-        "MODEL_ID",
-        "DTYPE_STR",
-        "QUANTIZE",
-        "MAX_CONCURRENT_REQUESTS",
-        "GPU_COUNT",
-        "TP_SIZE",
-        "MAX_BATCH_PREFILL_TOKENS",
-    ]
-)
+_FOREIGN = frozenset({
+    "MAX_SEQUENCE_LENGTH", "MAX_NEW_TOKENS", "NUM_GPUS", "NUM_SHARD", "MAX_INPUT_LENGTH", "MAX_TOTAL_TOKENS", "MAX_BATCH_SIZE",
+    "MODEL_NAME", "MODEL_ID", "DTYPE_STR", "QUANTIZE", "MAX_CONCURRENT_REQUESTS", "GPU_COUNT", "TP_SIZE", "MAX_BATCH_PREFILL_TOKENS",
+})  # fmt: skip
 
 
 @rule(
@@ -71,12 +55,12 @@ def env_not_an_engine_arg(args: ArgumentSet, facts: Facts, options: object) -> I
         flag = name.lower().replace("_", "-")
         bare = flag.removeprefix("vllm-")
         if name.startswith("VLLM_"):
-            if known_env(name) or not is_flag_name(bare):
+            if reads_variable(name) or not names_an_option(facts, bare):
                 continue
             flag = bare
-        elif name not in _FOREIGN and not (is_flag_name(flag) and "_" in name):
+        elif name not in _FOREIGN and not (names_an_option(facts, flag) and "_" in name):
             continue
-        advice = f"pass --{flag} instead" if is_flag_name(flag) else "pass the matching vLLM argument instead"
+        advice = f"pass --{flag} instead" if names_an_option(facts, flag) else "pass the matching vLLM argument instead"
         yield Finding(
             variable.name.value_span,
             f"vLLM does not read {name}: in its own image the variable has no effect and the default applies",

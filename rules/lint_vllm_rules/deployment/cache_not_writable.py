@@ -1,0 +1,59 @@
+"""A user without a home cannot write the caches.
+
+Why: a container that runs as an arbitrary user has `/` as its home: hub downloads go to /.cache/huggingface, compiled kernels
+to /.cache/vllm and /.triton, and none of them can be written. Start-up stops with "permission denied".
+Instead: HOME (or HF_HOME, VLLM_CACHE_ROOT and TRITON_CACHE_DIR) on a writable volume.
+Wrong when: the image has a home for that user.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lint_vllm.examples import pod
+from lint_vllm.judgement import first_line, official_image
+from lint_vllm.rule import ArgumentSet, Bad, Facts, Finding, Fix, Good, Severity, rule
+
+_USER = "securityContext:\n  runAsUser: 1000740000\n"
+
+
+@rule(
+    code="DEP081",
+    name="cache-not-writable",
+    severity=Severity.WARNING,
+    since="0.1",
+    sources=("vllm-project/vllm#20127", "llm-d/llm-d-kv-cache#83"),
+    bad=(Bad(pod("Qwen/Qwen3-8B", spec=_USER), name="pod.yaml"),),
+    good=(
+        Good(pod("Qwen/Qwen3-8B", spec=_USER, container="env:\n  - name: HOME\n    value: /cache"), name="pod.yaml"),
+        Good(pod("Qwen/Qwen3-8B", spec="securityContext:\n  runAsUser: {{ .Values.uid }}\n"), name="pod.yaml"),
+        Good(pod("Qwen/Qwen3-8B"), name="pod.yaml"),
+    ),
+)
+def cache_not_writable(args: ArgumentSet, facts: Facts, options: object) -> Iterator[Finding]:
+    deployment = facts.launch.deployment
+    if deployment is None or deployment.kind != "pod" or not official_image(facts) or not deployment.env_complete:
+        return
+    user = deployment.run_as_user
+    if user is None or user.unknown is not None or user.value in ("0", "root", ""):
+        return
+    env = facts.launch.env
+    home = env.get("HOME")
+    if home is not None and (home.value is None or home.value.unknown is not None or home.value.value not in ("", "/")):
+        return
+    missing = []
+    if not any(n in env for n in ("HF_HOME", "HF_HUB_CACHE", "HUGGINGFACE_HUB_CACHE", "XDG_CACHE_HOME")) and not _local(args):
+        missing.append("HF_HOME")
+    if not any(n in env for n in ("VLLM_CACHE_ROOT", "XDG_CACHE_HOME")):
+        missing.append("VLLM_CACHE_ROOT")
+    if not missing:
+        return
+    yield Finding(
+        first_line(deployment.span),
+        f"user {user.value} has no home in the image: without {' and '.join(missing)} (or HOME) caches go to /.cache, which it cannot write",
+        fixes=(Fix("set HOME to a writable volume"),),
+    )
+
+
+def _local(args: ArgumentSet) -> bool:
+    return isinstance(args.model, str) and args.model.startswith("/")
