@@ -169,10 +169,10 @@ class Mount:
     source: str | None = None
     size: str | None = None
     size_span: Span | None = None
-    size_bytes: int | None = None
     definition: Span | None = None
     """Where the volume itself is defined (``emptyDir: {}``), when apart from the mount."""
     read_only: bool = False
+    size_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
