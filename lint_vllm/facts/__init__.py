@@ -97,6 +97,8 @@ class Facts:
     judge: Callable[[Facts, Mapping[str, object]], Budget] = field(repr=False)
     """The engine: ``judge(facts, changes)``, changes being dest -> value over the arguments."""
     find_siblings: Callable[[], tuple[Sibling, ...]] = field(default=lambda: (), repr=False)
+    find_model: Callable[[str], Fact[Model]] = field(default=lambda name: Unknown(f"model {name} is not looked up"), repr=False)
+    """Looks up another model by id or path: a draft model, a sibling that a fix proposes."""
     profile: str = "default"
 
     @cached_property
@@ -114,7 +116,9 @@ class Facts:
         if deployment is None:
             return ()
         return tuple(
-            s for s in self.siblings if s.facts.launch.deployment is not None and s.facts.launch.deployment.scope == deployment.scope
+            s
+            for s in self.siblings
+            if s.facts.launch.deployment is not None and s.facts.launch.deployment.scope == deployment.scope
         )
 
     def rebudget(self, changes: Mapping[str, object]) -> Budget:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache, lru_cache
 
 from lint_vllm.budget.quantity import MIB, Quantity
 from lint_vllm.facts.card import Card
@@ -23,6 +23,8 @@ from lint_vllm.settings import Stated
 from lint_vllm.source import SourceFile, Span
 
 NOTHING_SAID = "GPU unknown; set `gpu`"
+LOCAL = "local"
+"""``--gpu local``: the cards of the machine that lint-vllm runs on, as its own nvidia-smi lists them."""
 NO_COUNT = "GPU count unknown; set `gpu-count`"
 
 _PROSE = re.compile(
@@ -82,6 +84,9 @@ def _card(
 def _named_card(
     launch: Launch, options: Stated, comments: CommentFacts, settings: Stated, levels: Sequence[Sequence[Reading]]
 ) -> Fact[Card]:
+    if options.gpu == LOCAL:
+        local = _local()
+        return local if isinstance(local, Unknown) else Known(local[0], "nvidia-smi of this machine")
     if options.gpu:
         return _by_name(options.gpu, "--gpu")
     stated = comments.get("gpu")
@@ -126,6 +131,13 @@ def _by_name(name: str, origin: str, span: Span | None = None) -> Fact[Card]:
     if not card.modelled:
         return Unknown(f"{card.name} ({origin}) is not modelled")
     return Known(card, origin, span)
+
+
+@cache
+def _local() -> tuple[Card, int] | Unknown:
+    from lint_vllm.facts.cards import local_card
+
+    return local_card()
 
 
 def _combined(readings: Iterable[Reading]) -> Fact[Card] | None:
@@ -196,6 +208,8 @@ def _count(
 ) -> Fact[int]:
     if options.gpu_count is not None:
         return Known(options.gpu_count, "--gpu-count")
+    if options.gpu == LOCAL and not isinstance(local := _local(), Unknown):
+        return Known(local[1], "nvidia-smi of this machine")
     stated = comments.integer("gpu-count")
     if stated is not None:
         return stated

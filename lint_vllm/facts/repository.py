@@ -30,7 +30,7 @@ _ROOT_MARKS = (".git", ".lint-vllm.toml")
 _CONFIG_FILES = ("config.json", "params.json")
 _ENV_LINE = re.compile(r"^[ \t]*(?:export[ \t]+)?(?P<name>[A-Za-z_]\w*)[ \t]*=[ \t]*(?P<value>[^\r\n]*)", re.MULTILINE)
 _SERVICE = re.compile(r"^kind:[ \t]*[\"']?Service[\"']?[ \t]*$", re.MULTILINE)
-_METADATA_NAME = re.compile(r"^metadata:[^\n]*\n(?:[ \t]+[^\n]*\n)*?[ \t]+name:[ \t]*[\"']?(?P<name>[\w.-]+)", re.MULTILINE)
+_METADATA_NAME = re.compile(r"^metadata:[^\n]*\n(?:[ \t][^\n]*\n)*?[ \t]+name:[ \t]*[\"']?(?P<name>[\w.-]+)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
