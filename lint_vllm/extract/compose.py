@@ -14,6 +14,7 @@ from types import MappingProxyType
 
 from lint_vllm.extract.context import MAX_DEPTH, Context, Follower
 from lint_vllm.extract.processes import (
+    Expansion,
     Process,
     docker_size,
     integer,

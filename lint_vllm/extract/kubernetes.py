@@ -576,24 +576,14 @@ def _argument_variables(node: Mapping, env: dict[str, EnvVar], image: Image | No
 
 def served_model(node: Mapping, visit: Visit) -> Word | None:
     """The model that an enclosing object names: ``spec.model.uri: hf://org/name`` (KServe)."""
+    from lint_vllm.extract.keyed import model_word
+
     for parent in reversed((*visit.parents, node)):
         for path in (("spec", "model", "uri"), ("model", "uri"), ("model", "storageUri"), ("storageUri",)):
             found = parent.scalar(*path)
             if found is not None:
                 return model_word(found)
     return None
-
-
-_SCHEME = re.compile(r"^(?:hf|huggingface)://(?P<id>[^?#:]+)")
-
-
-def model_word(scalar: Scalar) -> Word:
-    """A model as vLLM would name it: the scheme of the hub is taken off."""
-    word = scalar.word
-    found = _SCHEME.match(word.value)
-    if found:
-        return replace(word, content=word.content[found.start("id") : found.end("id")])
-    return word
 
 
 def objects(node: Node) -> Iterator[Mapping]:

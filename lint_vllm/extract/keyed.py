@@ -1,0 +1,305 @@
+"""Maps and lists of vLLM's options under any program's keys: ``engine_kwargs``, ``serverArgs``, ``extraArgs``, ``vllm:``.
+
+What they belong to is told by the keys around them; the model is looked for in the same object, then further out.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from types import MappingProxyType
+
+from lint_vllm.extract.processes import item_word, missing_parts, option_name, proves_vllm, words_of
+from lint_vllm.extract.references import Expanded
+from lint_vllm.extract.visit import Visit
+from lint_vllm.extract.yaml_nodes import TEMPLATE, Mapping, Node, Pair, Scalar, Sequence, literal
+from lint_vllm.launch import Deployment, EnvVar, Form, GpuRequest, Hint, Image, Launch, Setting, Word
+from lint_vllm.source import Span, Text
+
+_OPTION_MAP = re.compile(
+    r"^(?:vllm|vllm_?config|vllm_?(?:server_?)?args|vllm_?(?:engine|serve|server)?_?(?:kwargs|args|config|params|options)|engine_?kwargs"
+    r"|engine_?args|engine_?config|engine|server_?args|serving_?args|extra_?args|serve|llm_?kwargs|model_?args|args)$",
+    re.I,
+)
+_ARGUMENT_LIST = re.compile(
+    r"(?:^|_|-)(?:args|arguments|flags|cmd|command|options|opts|params|server_cmd(?:_template)?)$|Args$|Arguments$|Flags$|Command$",
+    re.I,
+)
+_TRAINING = re.compile(
+    r"^(?:actor_rollout_ref|rollout|trainer|critic|algorithm|learning_rate|per_device_train_batch_size|reward_model|lora_r|lora_alpha"
+    r"|num_train_epochs|grpo|optim|optimizer|dataset|datasets|metrics|tasks)$"
+)
+_MODEL_KEYS = (
+    *("modelURL", "modelUrl", "model_source", "model_path", "modelPath", "model", "model_id", "modelId", "modelID", "model_tag"),
+    *("model_name_or_path", "pretrained", "hf_model", "huggingface_id", "artifactURL", "url", "model_name", "modelName"),
+)
+_MODEL_PATHS = (
+    *(("model_loading_config", "model_source"), ("model_loading_config", "model_id"), ("model", "name"), ("model", "id")),
+    *(("model", "path"), ("model", "uri"), ("model", "huggingfaceId"), ("modelArtifacts", "name"), ("spec", "model", "uri")),
+    *(("inference", "preset", "name"),),
+)
+
+
+def keyed(node: Mapping, visit: Visit) -> list[Launch]:
+    """The launches that a mapping's entries state by option names alone."""
+    found: list[Launch] = []
+    for name, pair in node:
+        value = pair.value
+        if visit.seen(value):
+            continue
+        if isinstance(value, Mapping) and _is_option_map(name, value, node, visit):
+            visit.mark(value)
+            found.append(option_map(pair, node, visit))
+        elif isinstance(value, (Sequence, Scalar)) and _ARGUMENT_LIST.search(name) and (words := _arguments(value, visit)):
+            if _serves_something_else(node, visit):
+                continue
+            visit.mark(value)
+            found.append(argument_list(pair, words, node, visit))
+    return found
+
+
+def _is_option_map(name: str, value: Mapping, node: Mapping, visit: Visit) -> bool:
+    keys = [key for key, pair in value if not isinstance(pair.value, Mapping) or proves_vllm([key])]
+    dashed = any(key.startswith("--") for key in keys)
+    named = bool(_OPTION_MAP.match(name)) and not _serves_something_else(node, visit)
+    if not proves_vllm(keys, 1 if named or dashed else 3):
+        return False
+    if _has_options_inside(value):
+        return False
+    return not any(_TRAINING.match(str(step)) for step in (*visit.path, name)) and not any(_TRAINING.match(key) for key, _ in value)
+
+
+def _has_options_inside(value: Mapping) -> bool:
+    """Whether a mapping is only the shell of another one that holds the options."""
+    return any(isinstance(p.value, Mapping) and _OPTION_MAP.match(k) and proves_vllm([n for n, _ in p.value]) for k, p in value)
+
+
+def _serves_something_else(node: Mapping, visit: Visit) -> bool:
+    """Whether an object or its surroundings name another engine."""
+    for parent in (node, *reversed(visit.parents[-3:])):
+        engine = (
+            parent.scalar("engine") or parent.scalar("backend") or parent.scalar("inference_engine") or parent.scalar("engineName")
+        )
+        if engine is not None:
+            return (
+                engine.value.lower() not in ("vllm", "v-llm", "vllmengine", "vllm-openai", "vllm_engine") and not engine.templated
+            )
+    return False
+
+
+def _arguments(value: Sequence | Scalar, visit: Visit) -> tuple[Word, ...]:
+    """The words of a list (or of one string) when they are vLLM's options and no command."""
+    if isinstance(value, Scalar):
+        if not value.value.lstrip().startswith("-") or not proves_vllm(re.findall(r"(?<![\w-])--?[A-Za-z][\w-]*", value.value)):
+            return ()
+        from lint_vllm.extract.shell import split_words
+
+        return tuple(split_words(value.text, visit.context()))
+    words = words_of(value, Expanded)
+    if not words or not proves_vllm([w.value.split()[0] for w in words if w.value.startswith("-")]):
+        return ()
+    if not words[0].value.startswith(("-", "$", "{")) and "/" not in words[0].value:
+        return ()
+    if any(" " in w.value.strip() and w.value.startswith("--") and "{" not in w.value for w in words):
+        from lint_vllm.extract.shell import split_words
+
+        return tuple(part for w in words for part in (split_words(w.content, visit.context()) if w.value.startswith("-") else [w]))
+    return words
+
+
+def option_map(pair: Pair, node: Mapping, visit: Visit, wrapper: str | None = None) -> Launch:
+    """The launch of a mapping of options that stands under a key."""
+    assert isinstance(pair.value, Mapping)
+    return chart_launch(
+        pair.key.span, pair.span.to(node.span), node, visit, settings_of(pair.value), (), wrapper or program_of(visit, node)
+    )
+
+
+def argument_list(pair: Pair, words: tuple[Word, ...], node: Mapping, visit: Visit, wrapper: str | None = None) -> Launch:
+    """The launch of a list of options that stands under a key."""
+    launch = chart_launch(pair.key.span, pair.span.to(node.span), node, visit, (), words, wrapper or program_of(visit, node))
+    return replace(launch, unresolved=(*launch.unresolved, *missing_parts(pair.value)))
+
+
+def chart_launch(
+    command: Span, block: Span, node: Mapping, visit: Visit, settings: tuple[Setting, ...], words: tuple[Word, ...], wrapper: str,
+    form: Form = "chart",
+) -> Launch:  # fmt: skip
+    """A launch by keys, with the model, image, environment and devices that the object around it names."""
+    has_model = any(s.flag in ("model", "model-tag") for s in settings) or any(
+        w.value == "--model" or w.value.startswith("--model=") for w in words
+    )
+    if not has_model and words and not words[0].value.startswith("-"):
+        has_model = True
+    if not has_model and (model := model_near(node, visit)) is not None:
+        settings = (Setting(model[0], "model", model[1], model[1].value), *settings)
+    settings = (*settings, *_parallel_beside(node, visit, settings, words))
+    context = visit.context()
+    from lint_vllm.extract.kubernetes import environment, image_of
+
+    env: dict[str, EnvVar] = {**context.env, **environment(node, visit)}
+    image: Image | None = image_of(node) or context.image
+    return Launch(
+        source=visit.source,
+        form=form,
+        site=visit.site or "values",
+        command=command,
+        block=Span(block.source, min(block.start, command.start), max(block.end, command.end)),
+        words=words,
+        settings=settings,
+        env=MappingProxyType(env),
+        image=image,
+        hints=(*context.hints, *accelerator_hints(node, visit)),
+        deployment=context.deployment
+        or Deployment("helm", node.span, f"{wrapper}:{node.span.start}", gpus=tuple(gpu_counts(node, visit))),
+        wrapper=wrapper,
+        passage=context.passage,
+    )
+
+
+def settings_of(node: Mapping) -> tuple[Setting, ...]:
+    """The entries of a mapping of options."""
+    return tuple(setting_of(pair, pair.key.page.conditional(node, pair.key)) for _, pair in node)
+
+
+def setting_of(pair: Pair, conditional: bool = False) -> Setting:
+    return Setting(pair.key.word, option_name(pair.key.value), value_word(pair.value), literal(pair.value), conditional)
+
+
+def value_word(node: Node) -> Word | None:
+    """A value as one argument: a list or mapping becomes JSON, as vLLM's own reader of configurations does."""
+    if isinstance(node, Scalar):
+        return None if node.null else node.word
+    templated = node.page.masked.overlapping(node.start, node.end)
+    if isinstance(node, Sequence) and all(isinstance(item, Scalar) for item in node.items):
+        text = " ".join(item.value for item in node.items if isinstance(item, Scalar))
+    else:
+        text = json.dumps(literal(node), ensure_ascii=False, default=str)
+    return Word(Text.placed(text, node.span), node.place, "", TEMPLATE if templated else None)
+
+
+def model_near(node: Mapping, visit: Visit) -> tuple[Word, Word] | None:
+    """The key and the value that name the model: in the object itself, in those around it, in another document of the file."""
+    for parent in (node, *reversed(visit.parents)):
+        for path in _MODEL_PATHS:
+            if (found := parent.scalar(*path)) is not None and _is_model(found):
+                return _key_word(parent, path), model_word(found)
+        for key in _MODEL_KEYS:
+            if (found := parent.scalar(key)) is not None and _is_model(found):
+                return _key_word(parent, (key,)), model_word(found)
+    for document in visit.documents:
+        for path in (("inference", "preset", "name"), ("spec", "model", "uri")):
+            if isinstance(document, Mapping) and (found := document.scalar(*path)) is not None:
+                return _key_word(document, path), model_word(found)
+    if visit.outside is not None and "model" in visit.outside.variables:
+        word = visit.outside.variables["model"]
+        return word, word
+    return None
+
+
+def _is_model(scalar: Scalar) -> bool:
+    return bool(scalar.value.strip()) and "\n" not in scalar.value and not scalar.value.startswith(("http://", "https://"))
+
+
+def _key_word(parent: Mapping, path: tuple[str, ...]) -> Word:
+    holder = parent.map(*path[:-1]) if len(path) > 1 else parent
+    pair = holder.pair(path[-1]) if holder is not None else None
+    assert pair is not None
+    return pair.key.word
+
+
+_SCHEME = re.compile(r"^(?:hf|huggingface)://(?P<id>[^?#:]+)|^pvc\+hf://[^/]+/(?P<mounted>[^?#]+)")
+
+
+def model_word(scalar: Scalar) -> Word:
+    """A model as vLLM would name it: the scheme of the hub is taken off."""
+    word = scalar.word
+    found = _SCHEME.match(word.value)
+    if found:
+        name = found.lastgroup or "id"
+        return replace(word, content=word.content[found.start(name) : found.end(name)])
+    return word
+
+
+_PARALLEL = {
+    "tp_size": "tensor-parallel-size",
+    "pp_size": "pipeline-parallel-size",
+    "tpSize": "tensor-parallel-size",
+    "ppSize": "pipeline-parallel-size",
+}
+
+
+def _parallel_beside(node: Mapping, visit: Visit, settings: tuple[Setting, ...], words: tuple[Word, ...]) -> Iterator[Setting]:
+    """Parallel sizes that a chart keeps with the model (``model.tp_size``)."""
+    given = {s.flag for s in settings} | {option_name(w.value) for w in words if w.value.startswith("-")}
+    for parent in (node, *reversed(visit.parents)):
+        model = parent.map("model")
+        for key, flag in _PARALLEL.items():
+            pair = model.pair(key) if model is not None else None
+            if pair is not None and isinstance(pair.value, Scalar) and flag not in given:
+                yield Setting(pair.key.word, flag, pair.value.word, pair.value.literal)
+        if model is not None:
+            return
+
+
+_PROGRAMS = (
+    (re.compile(r"engine_?kwargs|llm_?configs|serveConfig", re.I), "ray-serve"),
+    (re.compile(r"modelSpec|servingEngineSpec"), "production-stack"),
+    (re.compile(r"engineConfig|ModelClaim"), "aibrix"),
+    (re.compile(r"inference_config"), "kaito"),
+)
+
+
+def program_of(visit: Visit, node: Mapping) -> str:
+    """The program whose keys these are, as far as the surroundings tell."""
+    steps = " ".join(str(step) for step in visit.path) + " " + " ".join(name for name, _ in node)
+    outside = visit.outside.site if visit.outside is not None else ""
+    for pattern, program in _PROGRAMS:
+        if pattern.search(steps) or pattern.search(outside):
+            return program
+    return "values"
+
+
+def accelerator_hints(node: Mapping, visit: Visit) -> Iterator[Hint]:
+    """Typed requests for an accelerator in the object or around it."""
+    for parent in (node, *reversed(visit.parents[-4:])):
+        for key, kind in (("accelerator_type", "ray"), ("resourceProfile", "kubeai-profile"), ("instanceType", "kaito-instance")):
+            if (found := parent.scalar(key)) is not None:
+                profile, _, count = found.value.partition(":")
+                name = profile if kind == "kubeai-profile" else found.value
+                yield Hint(kind, name, found.word.value_span, int(count) if count.isdigit() and kind == "kubeai-profile" else None)
+        for path in (("accelerator", "type"), ("resource", "instanceType")):
+            if (found := parent.scalar(*path)) is not None:
+                yield Hint("kaito-instance" if path[0] == "resource" else "accelerator-label", found.value, found.word.value_span)
+    for document in visit.documents:
+        instance = document.scalar("resource", "instanceType") if isinstance(document, Mapping) else None
+        if instance is not None:
+            yield Hint("kaito-instance", instance.value, instance.word.value_span)
+
+
+def gpu_counts(node: Mapping, visit: Visit) -> Iterator[GpuRequest]:
+    """Counts of devices that a chart asks for by a key of its own."""
+    from lint_vllm.extract.kubernetes import gpu_requests
+
+    yield from gpu_requests(node, {})
+    for parent in (node, *reversed(visit.parents[-3:])):
+        for path in (("requestGPU",), ("gpus",), ("job", "gpus"), ("gpuCount",), ("num_gpus",)):
+            found = parent.scalar(*path)
+            holder = parent.map(*path[:-1]) if len(path) > 1 else parent
+            if found is not None and holder is not None and (pair := holder.pair(path[-1])) is not None:
+                count = int(found.value) if found.value.isdigit() else None
+                kind = parent.string("requestGPUType") or ("nvidia.com/gpu" if path[0] == "requestGPU" else path[-1])
+                yield GpuRequest(kind, pair.span, found.word.value_span, count, found.value)
+                return
+        profile = parent.scalar("resourceProfile")
+        if profile is not None and profile.value.partition(":")[2].isdigit():
+            yield GpuRequest(
+                "resourceProfile", profile.span, profile.word.value_span, int(profile.value.partition(":")[2]), profile.value
+            )
+            return
+
+
+def plain_word(scalar: Scalar) -> Word:
+    return item_word(scalar, Expanded)

@@ -1,0 +1,154 @@
+"""A YAML file of any kind: every mapping is shown to the recognisers, every script to the shell reader.
+
+The order matters: what knows the format best comes first and marks what it has read.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from lint_vllm.extract.context import MAX_DEPTH, Context, Extraction, Follower
+from lint_vllm.extract.visit import Recogniser, Visit, children
+from lint_vllm.extract.yaml_nodes import Mapping, Node, Page, Scalar, Sequence, parse
+from lint_vllm.launch import Launch
+from lint_vllm.source import SourceFile, Text
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+MAX_NODES = 200_000
+"""Nodes of one file that are looked at."""
+
+
+def extract(source: SourceFile, follow: Follower | None) -> Extraction:
+    """The launches of a YAML file."""
+    page = parse(Text.of(source))
+    launches = _Walk(page, follow).launches()
+    return Extraction(tuple(_unique(launches)), tuple(page.problems))
+
+
+def launches_in_yaml(text: Text, context: Context) -> list[Launch]:
+    """The launches of YAML that is itself a value: in a config map, an annotation, a heredoc."""
+    if context.depth >= MAX_DEPTH:
+        return []
+    return _Walk(parse(text), context.follow, context).launches()
+
+
+def _unique(launches: Iterable[Launch]) -> list[Launch]:
+    seen: dict[tuple[int, int, int], Launch] = {}
+    for launch in launches:
+        seen.setdefault((launch.command.start, launch.command.end, len(launch.words)), launch)
+    return list(seen.values())
+
+
+def _recognisers() -> tuple[Recogniser, ...]:
+    from lint_vllm.extract.compose import compose
+    from lint_vllm.extract.helm import charts
+    from lint_vllm.extract.keyed import keyed
+    from lint_vllm.extract.kubernetes import lone_container, pods
+    from lint_vllm.extract.vllm_config import config_file
+    from lint_vllm.extract.workflows import tasks
+
+    return (compose, pods, *charts, lone_container, config_file, tasks, keyed)
+
+
+class _Walk:
+    """Every node of every document once, from the outside in."""
+
+    def __init__(self, page: Page, follow: Follower | None, outside: Context | None = None) -> None:
+        self.page = page
+        self.visit = Visit(page, follow, outside=outside, depth=outside.depth if outside else 0)
+        self.recognisers = _recognisers()
+        self.visited: set[tuple[int, int, type]] = set()
+        self.found: list[Launch] = []
+
+    def launches(self) -> list[Launch]:
+        documents = sorted(self.page.documents, key=lambda d: isinstance(d, Mapping) and d.string("kind") == "ConfigMap")
+        for document in documents:
+            self._node(document, self.visit)
+        return self.found
+
+    def _node(self, node: Node, visit: Visit) -> None:
+        key = (id(node.page), node.start, type(node))
+        if key in self.visited or visit.seen(node) or len(self.visited) > MAX_NODES:
+            return
+        self.visited.add(key)
+        if isinstance(node, Scalar):
+            self._scalar(node, visit)
+            return
+        if isinstance(node, Mapping):
+            for recognise in self.recognisers:
+                self.found += recognise(node, visit)
+                if visit.seen(node):
+                    return
+        elif isinstance(node, Sequence) and self._is_command(node, visit):
+            return
+        for child, inner in children(node, visit):
+            self._node(child, inner)
+
+    def _is_command(self, node: Sequence, visit: Visit) -> bool:
+        """A list of words under a key that says command, outside any container."""
+        if not visit.path or not _SCRIPT_KEY.search(str(visit.path[-1])) or not all(isinstance(i, Scalar) for i in node.items):
+            return False
+        words = [i.word for i in node.items if isinstance(i, Scalar)]
+        if not words or any(" " in w.value.strip() for w in words[:1]) or not _LAUNCH.search(" ".join(w.value for w in words[:40])):
+            return False
+        from lint_vllm.extract.command import recognise
+
+        launches = recognise(words, visit.context(block=node.span))
+        self.found += launches
+        return bool(launches)
+
+    def _scalar(self, node: Scalar, visit: Visit) -> None:
+        if len(node.raw) < 12 or not _LAUNCH.search(node.raw) or visit.depth >= MAX_DEPTH:
+            return
+        reader = reader_of(node, visit)
+        if reader is not None:
+            parent = visit.parents[-1] if visit.parents else None
+            pair = parent.pair(str(visit.path[-1])) if parent is not None and visit.path else None
+            block = pair.span if pair is not None and pair.value is node else node.span
+            self.found += reader(node.text, visit.context(block=block))
+
+
+_LAUNCH = re.compile(r"vllm|gpu[-_]memory[-_]util|max[-_]model[-_]len|tensor[-_]parallel|engine_kwargs", re.I)
+_SCRIPT_KEY = re.compile(
+    r"^(?:.*[._-])?(?:run|script|scripts|command|commands|cmd|cmds|args|arguments|entrypoint|exec|execstart|shell|bash|sh|start|launch|serve"
+    r"|setup|startup|entry|install|server_cmd(?:_template)?|before_script|after_script|user[_-]?data|startup[_-]script)$"
+    r"|(?:command|cmd|script|entrypoint|user_?data)s?$|\.(?:sh|bash|slurm|sbatch)$",
+    re.I,
+)
+_PROSE_KEY = re.compile(
+    r"^(?:description|summary|title|help|message|msg|notes?|readme|placeholder|label|text|body|comment|doc|docs)$", re.I
+)
+
+
+def reader_of(node: Scalar, visit: Visit) -> Callable[[Text, Context], list[Launch]] | None:
+    """Who reads a scalar: by the key it stands under, else by how it starts. ``None`` for prose and plain values."""
+    key = next((str(step) for step in reversed(visit.path) if isinstance(step, str)), "")
+    head = node.raw.lstrip()[:300]
+    if _PROSE_KEY.match(key):
+        return None
+    if re.search(r"\.py$", key) or (head.startswith("#!") and "python" in head.split("\n", 1)[0]):
+        return _python
+    if re.search(r"\.ya?ml(?:\.tpl)?$", key) or (node.style == "|" and _YAML_START.match(head) and "\n" in node.raw.strip()):
+        return launches_in_yaml
+    if _SCRIPT_KEY.search(key) or head.startswith("#!"):
+        return _shell
+    return None
+
+
+_YAML_START = re.compile(r"(?:---\s*\n|(?:#[^\n]*\n)*\s*[A-Za-z_][\w.-]*:(?:[ \t]*\n|[ \t]+\S))")
+
+
+def _shell(text: Text, context: Context) -> list[Launch]:
+    from lint_vllm.extract.shell import launches_in_script
+
+    return launches_in_script(text, context)
+
+
+def _python(text: Text, context: Context) -> list[Launch]:
+    from lint_vllm.extract.python import launches_in_python
+
+    return launches_in_python(text, context)
