@@ -295,8 +295,8 @@ _PATTERNS: tuple[tuple[re.Pattern[str], Reader], ...] = tuple(
         (r"max_num_batched_tokens=(\d+)", _one("max_num_batched_tokens", _whole)),
         (r"max_num_seqs'?[=:] ?(\d+)", _one("max_num_seqs", _whole)),
         # How far it came.
-        (r"Application startup complete", lambda m: {"outcome": "started"}),
-        (r"init engine \(profile, create kv cache, warmup model\) took", lambda m: {"outcome": "started"}),
+        (r"Application startup complete", lambda m: {"outcome": "starts"}),
+        (r"init engine \(profile, create kv cache, warmup model\) took", lambda m: {"outcome": "starts"}),
     )
 )
 
@@ -310,7 +310,7 @@ _MOST = frozenset(
 _LEAST = frozenset({"kv_available_gib", "gpu_blocks", "kv_tokens", "free_at_start_gib", "max_concurrency"})
 
 _PHASES: tuple[tuple[str, tuple[str, ...]], ...] = (
-    ("serving", ("started",)),
+    ("serving", ("starts",)),
     ("graph capture", ("kv_tokens", "gpu_blocks", "max_concurrency", "kv_available_gib")),
     ("profiling", ("weights_gib",)),
 )
@@ -386,10 +386,10 @@ class _Record:
 
     def _ended(self, kind: str, position: int) -> None:
         """The first failure explains the rest; a start that comes later than a failure of a rank is none."""
-        if self.outcome and self.outcome != "started":
+        if self.outcome and self.outcome != "starts":
             return
-        if kind == "started":
-            self.outcome, self.phase = "started", ""
+        if kind == "starts":
+            self.outcome, self.phase = "starts", ""
         elif kind == "oom":
             self.phase = self._reached()
             self.outcome = {"serving": "oom_runtime", "weight loading": "oom_load"}.get(self.phase, "oom_profile")
@@ -398,12 +398,12 @@ class _Record:
             self.outcome, self.phase, self.at = "oom_profile", "sampler warm-up", position
         elif kind == "no_memory":
             self.outcome, self.phase, self.at = "oom_profile", "KV sizing", position
-        elif self.outcome != "started":
+        elif self.outcome != "starts":
             self.outcome, self.at = kind, position
             self.phase = "start check" if kind == "refused_free_memory" else "KV sizing"
 
     def _reached(self) -> str:
-        if self.outcome == "started":
+        if self.outcome == "starts":
             return "serving"
         for phase, marks in _PHASES:
             if any(mark in self.values for mark in marks):
@@ -412,7 +412,7 @@ class _Record:
 
     def finish(self, text: str) -> StartupLog:
         reason = ""
-        if self.outcome not in ("", "started"):
+        if self.outcome not in ("", "starts"):
             reason = " ".join(text[self.at : self.at + 400].split("\n", 1)[0].split())[:300]
         names = {f.name for f in fields(StartupLog)}
         values = {name: value for name, value in self.values.items() if name in names}

@@ -13,6 +13,7 @@ from lint_vllm.budget.coefficients import coefficients, largest, newest, spread,
 from lint_vllm.budget.engine_config import EngineConfig
 from lint_vllm.budget.model_runner import model_runner
 from lint_vllm.budget.quantity import Quantity
+from lint_vllm.facts import version_key
 
 _NOTHING = Quantity.exact(0)
 _MOE_CHUNK = 32768
@@ -68,7 +69,8 @@ def _sampler_copies(config: EngineConfig) -> Quantity:
     copies = triple(newest(histories[model_runner(config)], config.release))
     if config.env.get("VLLM_USE_FLASHINFER_SAMPLER") == "1" and model_runner(config) == "v1":
         copies = triple(table["flashinfer"])
-    if config.release_sure:
+    vendor_build = "+" in config.release
+    if config.release_sure and not vendor_build:
         return copies
     any_release = [triple(entry) for history in histories.values() for _since, entry in history]
     return widest(any_release, copies.likely)
@@ -82,8 +84,12 @@ def encoder(config: EngineConfig) -> Quantity:
     tower = _tower(model.config)
     table = coefficients()["encoder"]
     item = table["largest_item_tokens"].get(model.model_type, table["default_item_tokens"])
+    factor = spread("encoder", "factor")
     if model.model_type in table["one_item_a_sequence"] and not config.v1:
         tokens = float(item * config.max_num_seqs)
+    elif _long_video(config):
+        tokens = float(max(config.max_num_batched_tokens, item, min(config.max_model_len, table["long_video"]["tokens"])))
+        factor = spread("encoder", "long_video_factor") if tokens > item else factor
     else:
         tokens = float(max(config.max_num_batched_tokens, item))
     hidden = _number(tower, "hidden_size") or _number(tower, "embed_dim") or _number(tower, "d_model") or 1152.0
@@ -91,10 +97,18 @@ def encoder(config: EngineConfig) -> Quantity:
     shards = 1 if config.mm_encoder_tp_data else config.tensor_parallel_size
     patches = tokens * _patches_a_token(config, tower, float(item))
     amount = patches * config.dtype_bytes * (inner / shards + 5 * hidden)
-    videos = model.model_type in table["video"] and config.multimodal_limits.get("video") != 0
     kept = tokens * (model.hidden_size or 0) * config.dtype_bytes
-    peak = times(spread("encoder", "video_factor" if videos else "factor"), amount) + Quantity.exact(kept)
+    peak = times(factor, amount) + Quantity.exact(kept)
     return largest([peak, _plain_attention(config, tower, patches, shards)])
+
+
+def _long_video(config: EngineConfig) -> bool:
+    """Whether the dummy video of this model and release grows with the length."""
+    until = coefficients()["encoder"]["long_video"]["until"]
+    if config.model.model_type not in until or config.multimodal_limits.get("video") == 0:
+        return False
+    last = until[config.model.model_type]
+    return last is None or version_key(config.release) < version_key(last)
 
 
 def _plain_attention(config: EngineConfig, tower: Mapping[str, Any], patches: float, shards: int) -> Quantity:

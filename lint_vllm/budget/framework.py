@@ -5,7 +5,7 @@ Constants fitted to what logs print as non-torch memory or as consumed less weig
 
 from __future__ import annotations
 
-from lint_vllm.budget.coefficients import coefficients, gib
+from lint_vllm.budget.coefficients import coefficients, gib, spread, times
 from lint_vllm.budget.engine_config import EngineConfig
 from lint_vllm.budget.model_runner import model_runner, on_rocm
 from lint_vllm.budget.quantity import Quantity
@@ -15,7 +15,19 @@ from lint_vllm.facts import version_key
 def framework(config: EngineConfig) -> Quantity:
     """Bytes per GPU that vLLM counts against its share besides weights, activations and graphs."""
     constants = Quantity.total(gib("framework", name) for name in drivers(config))
-    return constants + Quantity.exact(_penalty_counts(config))
+    counts = _penalty_counts(config)
+    return constants + Quantity(counts if config.release_sure else 0.0, counts, counts) + _expert_copies(config)
+
+
+def _expert_copies(config: EngineConfig) -> Quantity:
+    """Experts on ROCm: one rig lost half of their bytes again, for a reason no log shows; possible, not likely."""
+    model = config.model
+    if not on_rocm(config) or not model.experts:
+        return Quantity.exact(0)
+    width = model.text.get("moe_intermediate_size") or model.intermediate_size or 0
+    bits = 16 if config.quantization is None else 8
+    experts = model.experts * 3 * float(width if isinstance(width, int) else 0) * (model.hidden_size or 0) * (model.num_layers or 0)
+    return times(spread("framework", "rocm_experts_share"), experts * bits / 8 / config.world_size)
 
 
 def _penalty_counts(config: EngineConfig) -> float:
@@ -30,6 +42,8 @@ def drivers(config: EngineConfig) -> tuple[str, ...]:
     release = version_key(config.release)
     card = config.card
     names = ["consumed_gib" if release >= (0, 27) else "base_gib"]
+    if config.v1 and release < (0, 9, 1):
+        names.append("context_counted_gib")
     if card is not None and card.unified_memory:
         names.append("unified_gib")
     elif on_rocm(config):
