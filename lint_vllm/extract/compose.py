@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import PurePosixPath
 from types import MappingProxyType
 
-from lint_vllm.extract.context import MAX_DEPTH, Context, Follower
+from lint_vllm.extract.context import MAX_DEPTH, Follower
 from lint_vllm.extract.processes import (
     Expansion,
     Process,
@@ -25,10 +25,10 @@ from lint_vllm.extract.processes import (
     visible_devices,
 )
 from lint_vllm.extract.processes import words_of as words_of_list
-from lint_vllm.extract.references import Expanded, interpolate
+from lint_vllm.extract.references import Expanded, interpolate, split_line
 from lint_vllm.extract.visit import Visit
+from lint_vllm.extract.yaml_nodes import TEMPLATE, Node, Pair, Scalar, Sequence, parse
 from lint_vllm.extract.yaml_nodes import Mapping as MapNode
-from lint_vllm.extract.yaml_nodes import Node, Pair, Scalar, Sequence, parse
 from lint_vllm.launch import Deployment, EnvVar, GpuRequest, Image, Launch, Mount, Port, Probe, Word
 from lint_vllm.source import SourceFile, Span, Text
 
@@ -219,7 +219,7 @@ class Service:
         if isinstance(node, Sequence):
             return words_of_list(node, project.expand, pair.key if pair else None)
         if isinstance(node, Scalar):
-            return split_command(node, project.expand, self.project.visit.context())
+            return split_command(node, project.expand)
         return None
 
     def _image(self) -> Image | None:
@@ -424,18 +424,14 @@ def is_true(node: Node) -> bool:
 _FROM = re.compile(r"^[ \t]*FROM[ \t]+(?:--platform=\S+[ \t]+)?(?P<image>[^\s$]+)", re.I | re.M)
 
 
-def split_command(scalar: Scalar, expand: Expansion, context: Context) -> tuple[Word, ...]:
-    """A command in one string, cut into words as compose does: after interpolation, by the quoting rules of a shell."""
-    from lint_vllm.extract.shell import split_words
-
-    whole = item_word(scalar, expand)
+def split_command(scalar: Scalar, expand: Expansion) -> tuple[Word, ...]:
+    """A command in one string, cut into words as compose does: after interpolation, by quotes and blanks."""
     expanded = expand(scalar.text)
     words = []
-    for word in split_words(whole.content, context):
+    for word in split_line(expanded.text):
         reason = next((why for place, why in expanded.unknown if _overlaps(word, place.start, place.end)), None)
-        if reason is None and word.unknown is not None and not scalar.templated and "$" in word.value and "$$" in scalar.value:
-            reason = None
-            word = replace(word, unknown=None)
+        if reason is None and scalar.templated and ("{{" in word.value or "{%" in word.value):
+            reason = TEMPLATE
         words.append(replace(word, unknown=reason) if reason is not None else word)
     return tuple(words)
 

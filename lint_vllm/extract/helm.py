@@ -64,7 +64,7 @@ def kubeai_model(node: Mapping, visit: Visit) -> list[Launch]:
     visit.mark(node)
     args = node.pair("args")
     words = words_of(args.value, Expanded, args.key) if args is not None else ()
-    place = args.key.span if args is not None and words else engine.span
+    place = args.key.span if args is not None and words else node.pairs[0].key.span
     return [chart_launch(place, node.span, node, visit, (), words, "kubeai")]
 
 
@@ -73,7 +73,7 @@ def backend_runtime(node: Mapping, visit: Visit) -> list[Launch]:
     configs = node.items("recommendedConfigs")
     if not configs:
         return []
-    visit.mark(*(pair.value for _, pair in node))
+    visit.mark(node)
     command = [item.value for item in node.items("command") if isinstance(item, Scalar)]
     if not any("vllm" in word for word in command) and not is_engine_name(node.string("image") or ""):
         return []

@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from dataclasses import replace
 from types import MappingProxyType
 
-from lint_vllm.extract.processes import item_word, missing_parts, option_name, proves_vllm, words_of
-from lint_vllm.extract.references import Expanded
+from lint_vllm.extract.compose import split_command
+from lint_vllm.extract.processes import missing_parts, option_name, proves_vllm, words_of
+from lint_vllm.extract.references import Expanded, split_line
 from lint_vllm.extract.visit import Visit
 from lint_vllm.extract.yaml_nodes import TEMPLATE, Mapping, Node, Pair, Scalar, Sequence, literal
 from lint_vllm.launch import Deployment, EnvVar, Form, GpuRequest, Hint, Image, Launch, Setting, Word
@@ -94,18 +95,14 @@ def _arguments(value: Sequence | Scalar, visit: Visit) -> tuple[Word, ...]:
     if isinstance(value, Scalar):
         if not value.value.lstrip().startswith("-") or not proves_vllm(re.findall(r"(?<![\w-])--?[A-Za-z][\w-]*", value.value)):
             return ()
-        from lint_vllm.extract.shell import split_words
-
-        return tuple(split_words(value.text, visit.context()))
+        return split_command(value, Expanded)
     words = words_of(value, Expanded)
     if not words or not proves_vllm([w.value.split()[0] for w in words if w.value.startswith("-")]):
         return ()
     if not words[0].value.startswith(("-", "$", "{")) and "/" not in words[0].value:
         return ()
     if any(" " in w.value.strip() and w.value.startswith("--") and "{" not in w.value for w in words):
-        from lint_vllm.extract.shell import split_words
-
-        return tuple(part for w in words for part in (split_words(w.content, visit.context()) if w.value.startswith("-") else [w]))
+        return tuple(part for w in words for part in (split_line(w.content) if w.value.startswith("-") else [w]))
     return words
 
 
@@ -189,13 +186,10 @@ def model_near(node: Mapping, visit: Visit) -> tuple[Word, Word] | None:
         for key in _MODEL_KEYS:
             if (found := parent.scalar(key)) is not None and _is_model(found):
                 return _key_word(parent, (key,)), model_word(found)
-    for document in visit.documents:
+    for document in visit.all_documents:
         for path in (("inference", "preset", "name"), ("spec", "model", "uri")):
             if isinstance(document, Mapping) and (found := document.scalar(*path)) is not None:
                 return _key_word(document, path), model_word(found)
-    if visit.outside is not None and "model" in visit.outside.variables:
-        word = visit.outside.variables["model"]
-        return word, word
     return None
 
 
@@ -273,7 +267,7 @@ def accelerator_hints(node: Mapping, visit: Visit) -> Iterator[Hint]:
         for path in (("accelerator", "type"), ("resource", "instanceType")):
             if (found := parent.scalar(*path)) is not None:
                 yield Hint("kaito-instance" if path[0] == "resource" else "accelerator-label", found.value, found.word.value_span)
-    for document in visit.documents:
+    for document in visit.all_documents:
         instance = document.scalar("resource", "instanceType") if isinstance(document, Mapping) else None
         if instance is not None:
             yield Hint("kaito-instance", instance.value, instance.word.value_span)
@@ -299,7 +293,3 @@ def gpu_counts(node: Mapping, visit: Visit) -> Iterator[GpuRequest]:
                 "resourceProfile", profile.span, profile.word.value_span, int(profile.value.partition(":")[2]), profile.value
             )
             return
-
-
-def plain_word(scalar: Scalar) -> Word:
-    return item_word(scalar, Expanded)

@@ -13,6 +13,7 @@ from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 
+from lint_vllm.extract.compose import split_command
 from lint_vllm.extract.context import MAX_DEPTH, Context
 from lint_vllm.extract.processes import (
     Expansion,
@@ -28,7 +29,7 @@ from lint_vllm.extract.processes import (
     visible_devices,
     words_of,
 )
-from lint_vllm.extract.references import Expanded, expand_kubernetes, with_expansion
+from lint_vllm.extract.references import Expanded, expand_kubernetes, split_line, with_expansion
 from lint_vllm.extract.visit import Visit, name_of
 from lint_vllm.extract.yaml_nodes import Mapping, Node, Pair, Scalar, Sequence
 from lint_vllm.launch import Deployment, EnvVar, GpuRequest, Hint, Image, Launch, Mount, Port, Probe, Setting, Word
@@ -144,7 +145,7 @@ def container(node: Mapping, pod: Pod, visit: Visit, site: str) -> list[Launch]:
         return expand_kubernetes(text, env)
 
     image = image_of(node)
-    process = process_at(node, expand, visit.context(site))
+    process = process_at(node, expand)
     gpus = gpu_requests(node, env)
     context = replace(
         visit.context(site),
@@ -158,6 +159,7 @@ def container(node: Mapping, pod: Pod, visit: Visit, site: str) -> list[Launch]:
         found = _mounted_script(process, context, visit)
     if not found:
         found = _argument_variables(node, env, image, context, visit)
+    found = [_with_model(launch, node, visit) for launch in found]
     keys = [node.pair(key) for key in ("command", "args", "env")]
     missing = tuple(reason for pair in keys[:2] if pair for reason in missing_parts(pair.value))
     if missing:
@@ -167,30 +169,28 @@ def container(node: Mapping, pod: Pod, visit: Visit, site: str) -> list[Launch]:
     return found
 
 
-def process_at(node: Mapping, expand: Expansion, context: Context) -> Process | None:
+def process_at(node: Mapping, expand: Expansion) -> Process | None:
     """What a container runs; ``None`` when it says neither command nor arguments."""
     command_pair, args_pair = node.pair("command", "entrypoint"), node.pair("args", "arguments")
-    command = _argv(command_pair, expand, context)
-    args = _argv(args_pair, expand, context) or ()
+    command = _argv(command_pair, expand)
+    args = _argv(args_pair, expand) or ()
     if command is None and not args:
         return None
-    place = next(p for p in (command_pair, args_pair) if p is not None and (_argv(p, expand, context)))
+    place = next(p for p in (command_pair, args_pair) if p is not None and (_argv(p, expand)))
     process = process_of([command_pair, args_pair], command, args, place.key.span)
     return replace(process, command=_scripts(command) if command else None, args=_scripts(args, command))
 
 
-def _argv(pair: Pair | None, expand: Expansion, context: Context) -> tuple[Word, ...] | None:
+def _argv(pair: Pair | None, expand: Expansion) -> tuple[Word, ...] | None:
     if pair is None:
         return None
     if isinstance(pair.value, Sequence):
         return words_of(pair.value, expand, pair.key) or None
     if isinstance(pair.value, Scalar) and not pair.value.null and pair.value.value.strip():
-        from lint_vllm.extract.shell import split_words
-
         whole = item_word(pair.value, expand)
         if "\n" in whole.value.strip() and not whole.value.lstrip().startswith("-"):
             return (whole,)
-        return tuple(split_words(whole.content, context)) or None
+        return split_command(pair.value, expand) or None
     return None
 
 
@@ -538,8 +538,6 @@ def _mounted_script(process: Process, context: Context, visit: Visit) -> list[La
 
 def _argument_variables(node: Mapping, env: dict[str, EnvVar], image: Image | None, context: Context, visit: Visit) -> list[Launch]:
     """Arguments in a variable that the image's start script hands to vLLM (``VLLM_ADDITIONAL_ARGS``)."""
-    from lint_vllm.extract.shell import split_words
-
     for name, variable in env.items():
         value = variable.value
         if (
@@ -549,7 +547,7 @@ def _argument_variables(node: Mapping, env: dict[str, EnvVar], image: Image | No
             or not value.value.lstrip().startswith("-")
         ):
             continue
-        words = tuple(split_words(value.content, context))
+        words = tuple(split_line(value.content))
         flags = [word.value for word in words if word.value.startswith("-")]
         if not is_engine_image(image) and not proves_vllm(flags):
             continue
@@ -574,15 +572,37 @@ def _argument_variables(node: Mapping, env: dict[str, EnvVar], image: Image | No
     return []
 
 
+def _with_model(launch: Launch, node: Mapping, visit: Visit) -> Launch:
+    """Arguments alone, in an object that names the model elsewhere (llm-d ``modelArtifacts``)."""
+    if launch.form != "image" or not launch.words or not launch.words[0].value.startswith("-"):
+        return launch
+    if any(w.value == "--model" or w.value.startswith("--model=") for w in launch.words):
+        return launch
+    for parent in reversed((*visit.parents, node)):
+        artifacts = parent.map("modelArtifacts")
+        found = (artifacts.scalar("name") or artifacts.scalar("uri")) if artifacts is not None else None
+        if found is not None:
+            from lint_vllm.extract.keyed import model_word
+
+            model = model_word(found)
+            return replace(launch, settings=(Setting(model, "model", model, model.value), *launch.settings))
+    return launch
+
+
 def served_model(node: Mapping, visit: Visit) -> Word | None:
-    """The model that an enclosing object names: ``spec.model.uri: hf://org/name`` (KServe)."""
+    """The model that an enclosing object names: ``spec.model`` with ``uri: hf://org/name``, else its ``name`` (KServe)."""
     from lint_vllm.extract.keyed import model_word
 
     for parent in reversed((*visit.parents, node)):
-        for path in (("spec", "model", "uri"), ("model", "uri"), ("model", "storageUri"), ("storageUri",)):
-            found = parent.scalar(*path)
-            if found is not None:
-                return model_word(found)
+        for path in (("spec", "model"), ("model",)):
+            model = parent.map(*path)
+            if model is None:
+                continue
+            uri, name = model.scalar("uri") or model.scalar("storageUri"), model.scalar("name")
+            if uri is not None and (uri.value.startswith(("hf://", "huggingface://")) or name is None):
+                return model_word(uri)
+            if name is not None:
+                return name.word
     return None
 
 

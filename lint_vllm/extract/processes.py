@@ -111,6 +111,9 @@ def launches_of(process: Process, context: Context) -> list[Launch]:
     found: list[Launch] = []
     if process.command:
         found = recognise(process.words, inside)
+        if not found and image is not None and (process.command[0].value.startswith("-") or is_entry_point(image)):
+            launch = image_launch(process.words, image, inside)  # other engines than Kubernetes call the arguments command
+            found = [launch] if launch else []
         if not found and is_engine_image(image) and _is_own_entry_point(process.command):
             found = passed_on(process, inside, 1)
     elif process.args and not (image is not None and is_other_engine(image.reference)):
@@ -124,7 +127,16 @@ def launches_of(process: Process, context: Context) -> list[Launch]:
         beside = image is not None and _BESIDE_ENGINE.search(image.reference.rsplit("/", 1)[-1])
         if not found and not beside:
             found = passed_on(process, inside, 1 if is_engine_image(image) else 2)
-    return [_at_key(launch, process) for launch in found]
+    return _without_alternatives([_at_key(launch, process) for launch in found])
+
+
+def _without_alternatives(launches: list[Launch]) -> list[Launch]:
+    """Of launches with the very same words (the branches of ``if ...; then exec vllm serve "$@"``), the first."""
+    seen: dict[object, Launch] = {}
+    for launch in launches:
+        words = tuple((w.value, w.span.start, w.span.end) for w in launch.words)
+        seen.setdefault((launch.form, words) if words else id(launch), launch)
+    return list(seen.values())
 
 
 def passed_on(process: Process, context: Context, needed: int) -> list[Launch]:
@@ -181,7 +193,9 @@ def words_of(node: Node | None, expand: Expansion, outer: Node | None = None) ->
 
 
 def item_word(item: Scalar, expand: Expansion) -> Word:
-    return with_expansion(item.word, expand(item.text))
+    """A scalar as one argument, after expansion. An empty item is an argument too."""
+    word = with_expansion(item.word, expand(item.text))
+    return word if word.value or word.quote else replace(word, quote='"')
 
 
 def missing_parts(node: Node | None) -> tuple[str, ...]:

@@ -181,3 +181,88 @@ def value_of(env: Mapping[str, EnvVar], name: str) -> Word | str:
     if variable.value is None:
         return f"{name} comes from a {variable.source}" if variable.source != "file" else f"{name} is set at run time"
     return variable.value
+
+
+_ATOM = re.compile(r"\$?\{\{.*?\}\}|\{%.*?%\}|\$\{[^}\s]*\}", re.DOTALL)
+_IN_DOUBLE = frozenset('"\\$`\n')
+
+
+def split_line(text: Text) -> list[Word]:
+    """A command in one string divided by quotes and blanks alone, as compose and container engines do: nothing is expanded.
+
+    A template tag or an unresolved ``${NAME}`` stays in one piece. An unterminated quote ends with the text.
+    """
+    text = _without_folded_continuations(text)
+    value, size = text.value, len(text)
+    words: list[Word] = []
+    at = 0
+    while at < size:
+        if value[at].isspace():
+            at += 1
+            continue
+        start, parts, quote = at, [], ""
+        while at < size and not value[at].isspace():
+            c = value[at]
+            if c in "'\"":
+                quote = quote or (c if at == start else "")
+                at = _quoted(text, at, parts)
+            elif c == "\\" and at + 1 < size:
+                if value[at + 1] != "\n":
+                    parts.append(text[at + 1 : at + 2])
+                at += 2
+            elif c in "${" and (atom := _ATOM.match(value, at)):
+                parts.append(text[at : atom.end()])
+                at = atom.end()
+            else:
+                parts.append(text[at : at + 1])
+                at += 1
+        whole = text[start:at]
+        if whole.value != "\\\n" and (parts or quote):
+            words.append(Word(_joined(parts, text[start + len(quote) : start + len(quote)]), whole.span, quote))
+    return words
+
+
+def _quoted(text: Text, at: int, parts: list[Text]) -> int:
+    """Take the quoted string that starts at ``at``; the offset behind it."""
+    value, size, quote = text.value, len(text), text.value[at]
+    at += 1
+    while at < size and value[at] != quote:
+        if quote == '"' and value[at] == "\\" and at + 1 < size and value[at + 1] in _IN_DOUBLE:
+            if value[at + 1] != "\n":
+                parts.append(text[at + 1 : at + 2])
+            at += 2
+            continue
+        stop = at + 1
+        while stop < size and value[stop] not in "\\'\"":
+            stop += 1
+        parts.append(text[at:stop])
+        at = stop
+    return at + 1
+
+
+def _joined(parts: list[Text], empty: Text) -> Text:
+    """Pieces of one text in one; neighbours in the file stay one range."""
+    if not parts:
+        return empty
+    first, last = parts[0], parts[-1]
+    source, start = first.source, first.span.start
+    value = "".join(p.value for p in parts)
+    if last.span.end - start == len(value) and source.text[start : last.span.end] == value:
+        return Text.of(source, start, last.span.end)
+    return Text.join(parts, empty)
+
+
+def _without_folded_continuations(text: Text) -> Text:
+    """A backslash at the end of a line that YAML has folded: it was meant as a continuation."""
+    value = text.value
+    if "\\ " not in value:
+        return text
+    parts: list[Text] = []
+    at = 0
+    for found in re.finditer(r"\\ ", value):
+        place = text[found.start() + 1 : found.end()].span
+        if "\n" in place.text or "\r" in place.text:
+            parts.append(text[at : found.start()])
+            at = found.start() + 1
+    parts.append(text[at:])
+    return Text.join([p for p in parts if p.value], text[0:0])

@@ -23,6 +23,8 @@ class Visit:
     depth: int = 0
     outside: Context | None = None
     """What surrounds the scalar that holds this YAML text, when it is no file of its own."""
+    outer_documents: tuple[Node, ...] = ()
+    """Documents of the file that holds that scalar."""
     done: set[tuple[int, int]] = field(default_factory=set)
     """Nodes that somebody has read already."""
 
@@ -33,6 +35,10 @@ class Visit:
     @property
     def documents(self) -> list[Node]:
         return self.page.documents
+
+    @property
+    def all_documents(self) -> tuple[Node, ...]:
+        return (*self.page.documents, *self.outer_documents)
 
     @property
     def site(self) -> str:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import TYPE_CHECKING
 
 from lint_vllm.extract.context import MAX_DEPTH, Context, Extraction, Follower
@@ -29,11 +30,14 @@ def extract(source: SourceFile, follow: Follower | None) -> Extraction:
     return Extraction(tuple(_unique(launches)), tuple(page.problems))
 
 
-def launches_in_yaml(text: Text, context: Context) -> list[Launch]:
-    """The launches of YAML that is itself a value: in a config map, an annotation, a heredoc."""
+def launches_in_yaml(text: Text, context: Context, documents: tuple[Node, ...] = ()) -> list[Launch]:
+    """The launches of YAML that is itself a value: in a config map, an annotation, a heredoc.
+
+    ``documents``: those of the YAML file around it, where there is one.
+    """
     if context.depth >= MAX_DEPTH:
         return []
-    return _Walk(parse(text), context.follow, context).launches()
+    return _Walk(parse(text), context.follow, context, documents).launches()
 
 
 def _unique(launches: Iterable[Launch]) -> list[Launch]:
@@ -57,9 +61,11 @@ def _recognisers() -> tuple[Recogniser, ...]:
 class _Walk:
     """Every node of every document once, from the outside in."""
 
-    def __init__(self, page: Page, follow: Follower | None, outside: Context | None = None) -> None:
+    def __init__(
+        self, page: Page, follow: Follower | None, outside: Context | None = None, documents: tuple[Node, ...] = ()
+    ) -> None:
         self.page = page
-        self.visit = Visit(page, follow, outside=outside, depth=outside.depth if outside else 0)
+        self.visit = Visit(page, follow, outside=outside, depth=outside.depth if outside else 0, outer_documents=documents)
         self.recognisers = _recognisers()
         self.visited: set[tuple[int, int, type]] = set()
         self.found: list[Launch] = []
@@ -133,7 +139,7 @@ def reader_of(node: Scalar, visit: Visit) -> Callable[[Text, Context], list[Laun
     if re.search(r"\.py$", key) or (head.startswith("#!") and "python" in head.split("\n", 1)[0]):
         return _python
     if re.search(r"\.ya?ml(?:\.tpl)?$", key) or (node.style == "|" and _YAML_START.match(head) and "\n" in node.raw.strip()):
-        return launches_in_yaml
+        return partial(launches_in_yaml, documents=visit.all_documents)
     if _SCRIPT_KEY.search(key) or head.startswith("#!"):
         return _shell
     return None
