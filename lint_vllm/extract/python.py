@@ -36,6 +36,8 @@ from lint_vllm.launch import Deployment, EnvVar, GpuRequest, Hint, Image, Launch
 from lint_vllm.source import SourceFile, Span, Text
 
 ENGINES = frozenset({"LLM", "EngineArgs", "AsyncEngineArgs"})
+_PACKAGES = frozenset({"vllm", "vllm_omni"})
+"""A component of the module path; libraries re-export vLLM's classes under it (``verl.third_party.vllm``)."""
 _POSITIONAL = {"LLM": ("model", "tokenizer"), "EngineArgs": ("model",), "AsyncEngineArgs": ("model",)}
 _RUNNERS = re.compile(
     r"(?:subprocess\.(?:run|Popen|call|check_call|check_output|getoutput|getstatusoutput)|os\.(?:system|popen|exec\w+|spawn\w+|posix_spawnp?)"
@@ -56,7 +58,8 @@ _SILENT_CALLS = re.compile(
 )
 _PINNED = re.compile(r"vllm(?:\[[^\]]*\])?\s*(?:==|===|~=|>=)\s*v?(\d[\w.+!-]*)")
 _PIN_COMMENT = re.compile(r"^#.*?[\"']vllm(?:\[[^\]]*\])?\s*==\s*(\d[\w.+!-]*)", re.MULTILINE)
-_TEST_FILE = re.compile(r"(?:^|/)(?:tests?|testing|unit_?tests?)/|(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.py$")
+_TEST_FILE = re.compile(r"(?:^|/)unit(?:_?tests?)?/|(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.py$")
+"""Lists and dicts of a test are mostly made up; what it runs is real."""
 
 
 def extract(source: SourceFile, follow: Follower | None = None) -> Extraction:
@@ -145,11 +148,10 @@ class Finder:
         self.magics: Callable[[int], bool] = lambda offset: False
         """Handles an expression statement that stands for a notebook's magic."""
         self._found: dict[tuple[str, int], list[_Candidate]] = {}
-        self._order: dict[tuple[str, int], int] = {}
         self._stack: list[_Surroundings] = [_Surroundings()]
         self._tokens: list[Hint] = []
         self._pins: dict[int, Hint] = {}
-        self._tables: dict[int, Table] = {}
+        self._superseded: set[int] = set()
         self._is_test = bool(_TEST_FILE.search(str(PurePosixPath(context.source.path.replace("\\", "/")))))
 
     # -- surroundings ----------------------------------------------------------------------------------------------
@@ -198,6 +200,14 @@ class Finder:
             block=block,
         )
 
+    @property
+    def pinned(self) -> tuple[Hint, ...]:
+        return tuple(self._pins.values())
+
+    def surroundings(self, block: Span) -> Context:
+        """What a command at this place of the program runs in."""
+        return self._context(block)
+
     def note_pins(self, text: Text) -> None:
         for match in _PIN_COMMENT.finditer(text.value):
             self._pin(text[match.start(1) : match.end(1)], f"vllm=={match.group(1)}")
@@ -220,15 +230,15 @@ class Finder:
             elif "option." in value.text.value and (value.known or value.holes):
                 self._add("text", value.place, 2, lambda: self._text(value, self._context(value.place.span), sure=False))
         elif isinstance(value, Table):
-            self._tables[id(value)] = value
-            if any(_option_key(e) for e in value.entries) or any(_image_key(e) for e in value.entries):
+            if not self._is_test and any(_option_key(e) or _image_key(e) for e in value.entries):
                 context = self._context(value.place.span)
                 self._add("table", value.place, 2, lambda: self._table(value, context))
 
     def kept(self, value: Value, name: str) -> None:
-        if isinstance(value, Many) and not self._is_test and starts_vllm(value):
-            self._add_list(value, 1)
-        elif isinstance(value, Scalar) and name in _SCRIPT_KEYWORDS and not self._is_test and _is_script(value):
+        if isinstance(value, Many):
+            if starts_vllm(value) and (not self._is_test or name == "return"):
+                self._add_list(value, 1)
+        elif isinstance(value, Scalar) and (name in _SCRIPT_KEYWORDS or name == "return") and not self._is_test and _is_script(value):
             context = self._context(value.place.span)
             self._add("text", value.text, 1, lambda: self._text(value, context))
 
@@ -431,6 +441,8 @@ class Finder:
             if value.joined is not None and all(_plain_word(i.value) for i in value.joined.items):
                 self._add_list(value.joined, strength, extra)
                 return
+            if value.joined is not None:
+                self._superseded.add(value.joined.place.span.start)
             context = self._context(value.place.span, extra)
             scalar = value
             self._add("text", value.text, strength, lambda: self._text(scalar, context))
@@ -506,10 +518,12 @@ class Finder:
     def launches(self) -> list[Launch]:
         """All launches, one for each place, in the order of the text."""
         chosen: dict[int, tuple[int, Launch]] = {}
-        for candidates in self._found.values():
+        for (kind, place), candidates in self._found.items():
+            if kind == "list" and place in self._superseded:
+                continue
             strongest = max(c.strength for c in candidates)
             called = [c for c in candidates if not c.standalone] or candidates
-            readings = [c.launches() for c in called]
+            readings = [[x for x in c.launches() if c.strength > 1 or x.words or x.settings] for c in called]
             longest = max(readings, key=len)
             for number, launch in enumerate(longest):
                 merged = launch
@@ -520,7 +534,7 @@ class Finder:
                 if at not in chosen or chosen[at][0] < strongest:
                     chosen[at] = (strongest, merged)
         found = [launch for _, launch in sorted(chosen.values(), key=lambda p: p[1].command.start)]
-        pins, tokens = tuple(self._pins.values()), tuple(dict.fromkeys(self._tokens))
+        pins, tokens = self.pinned, tuple(dict.fromkeys(self._tokens))
         return [
             replace(launch, pins=launch.pins + tuple(p for p in pins if p not in launch.pins), hints=launch.hints + tokens)
             for launch in found
@@ -553,7 +567,7 @@ def _engine(function: Value, call: Instance) -> str | None:
 
 def _engine_name(name: str) -> str | None:
     parts = name.split(".")
-    return parts[-1] if parts[0] in ("vllm", "vllm_omni") and len(parts) > 1 and parts[-1] in ENGINES else None
+    return parts[-1] if parts[-1] in ENGINES and not _PACKAGES.isdisjoint(parts[:-1]) else None
 
 
 def _setting(entry: Entry, flag: str | None = None) -> Setting:

@@ -155,6 +155,8 @@ class Reader:
         self.module = Scope()
         self.scope = self.module
         self.code: Code = None  # type: ignore[assignment]
+        self.given: dict[str, str] = {}
+        """Names that hold, in the branch being read, something else than their empty default: path -> reason."""
         self.depth = 0
         """Conditions and unknown loops around the present place."""
         self.rounds = 1
@@ -320,24 +322,41 @@ class Reader:
         holds = truth(self.evaluate(node.test))
         if holds is not None:
             return self.block(node.body if holds else node.orelse)
-        return self._branches([node.body, node.orelse])
+        return self._branches([node.body, node.orelse], [dict(self._given(node.test)), {}])
+
+    def _given(self, test: ast.expr) -> Iterator[tuple[str, str]]:
+        """Names whose default is empty: where a branch asks for a value, the caller gave another one."""
+        if isinstance(test, ast.BoolOp) and isinstance(test.op, ast.And):
+            for part in test.values:
+                yield from self._given(part)
+        elif isinstance(test, ast.Compare) and isinstance(test.ops[0], (ast.IsNot, ast.NotEq, ast.Gt)):
+            yield from self._given(test.left)
+        elif isinstance(test, (ast.Name, ast.Attribute)):
+            value = self.evaluate(test)
+            if isinstance(value, Scalar) and value.soft and value.known and not value.literal:
+                path = test.id if isinstance(test, ast.Name) else _path(test)
+                if path:
+                    yield path, f"{path} is given by the caller"
 
     def _do_Match(self, node: ast.Match) -> str:
         self.evaluate(node.subject)
         return self._branches([case.body for case in node.cases] + [[]])
 
-    def _branches(self, bodies: list[list[ast.stmt]]) -> str:
+    def _branches(self, bodies: list[list[ast.stmt]], given: list[dict[str, str]] | None = None) -> str:
         """Read bodies of which one runs, and keep what is known after any of them."""
         scope, outcomes = self.scope, []
         endings = []
-        for body in bodies:
+        outer = self.given
+        for number, body in enumerate(bodies):
+            self.given = {**outer, **given[number]} if given and given[number] else outer
             mark = len(scope.log)
             with self._conditional():
                 ending = self.block(body)
             changed = scope.undo(mark)
             endings.append(ending)
-            if ending not in ("return", "raise", "continue", "break"):
+            if ending not in ("return", "raise"):
                 outcomes.append(changed)
+        self.given = outer
         for name in dict.fromkeys(name for outcome in outcomes for name in outcome):
             before = scope.names.get(name)
             values = [outcome.get(name, before) for outcome in outcomes]
@@ -354,8 +373,7 @@ class Reader:
         if rounds is not None and len(rounds) <= MAX_ROUNDS and self.rounds * max(len(rounds), 1) <= 4 * MAX_ROUNDS:
             return self._unrolled(node, rounds)
         self._bind_loop(node.target, self.code.place(node.iter))
-        with self._conditional():
-            self.block(node.body)
+        self._branches([node.body, []])
         self.block(node.orelse)
         return ""
 
@@ -381,8 +399,7 @@ class Reader:
     def _do_While(self, node: ast.While) -> str:
         if truth(self.evaluate(node.test)) is False:
             return self.block(node.orelse)
-        with self._conditional():
-            self.block(node.body)
+        self._branches([node.body, []])
         return ""
 
     def _do_With(self, node: ast.With) -> str:
@@ -635,6 +652,8 @@ class Reader:
 
     def _of_Name(self, node: ast.Name) -> Value:
         place = self.code.place(node)
+        if node.id in self.given:
+            return unknown(place, self.given[node.id])
         value = self.scope.find(node.id)
         if value is None:
             if node.id == "__name__":
@@ -645,8 +664,11 @@ class Reader:
         return value.used_at(place) if isinstance(value, Scalar) else value
 
     def _of_Attribute(self, node: ast.Attribute) -> Value:
-        holder = self.evaluate(node.value)
-        return self.attribute(holder, node.attr, self.code.place(node), _path(node))
+        path = _path(node)
+        if path in self.given:
+            place = self.code.place(node)
+            return unknown(place, self.given[path])
+        return self.attribute(self.evaluate(node.value), node.attr, self.code.place(node), path)
 
     def attribute(self, holder: Value, name: str, place: Text, path: str | None = None) -> Value:
         found: Value | None = None

@@ -42,7 +42,7 @@ SUFFIXES: dict[str, str] = {
     **dict.fromkeys((".mk", ".mak"), "makefile"),
     ".just": "justfile",
     ".env": "env",
-    ".properties": "properties",
+    **dict.fromkeys((".properties", ".txt", ".ini", ".cfg"), "properties"),
     **dict.fromkeys((".json", ".jsonc"), "json"),
     ".toml": "toml",
     ".pbtxt": "pbtxt",
