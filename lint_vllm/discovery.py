@@ -39,11 +39,15 @@ class PathError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Found:
-    """A file to lint. ``named``: it stood on the command line itself. ``size`` in bytes."""
+    """A file to lint. ``size`` in bytes; ``folder`` is the walked folder, ``None`` for a file named on the command line."""
 
     path: str
-    named: bool
     size: int
+    folder: str | None = None
+
+    @property
+    def named(self) -> bool:
+        return self.folder is None
 
     @property
     def too_large(self) -> bool:
@@ -61,7 +65,7 @@ def discover(paths: Iterable[str], settings_of: Callable[[Path], Settings]) -> I
         if stat.S_ISDIR(status.st_mode):
             candidates: Iterable[Found] = walk(path)
         else:
-            candidates = (Found(path, True, status.st_size),)
+            candidates = (Found(path, status.st_size),)
         for found in candidates:
             place = os.path.realpath(found.path)
             if place in seen:
@@ -86,10 +90,11 @@ def _status(path: str) -> os.stat_result:
 
 def walk(folder: str) -> Iterator[Found]:
     """The files below a folder that version control would know, without data files and caches, in order of name."""
-    yield from _walk(folder, _rules_above(Path(folder).absolute()))
+    for path, size in _walk(folder, _rules_above(Path(folder).absolute())):
+        yield Found(path, size, folder)
 
 
-def _walk(folder: str, rules: tuple[IgnoreFile, ...]) -> Iterator[Found]:
+def _walk(folder: str, rules: tuple[IgnoreFile, ...]) -> Iterator[tuple[str, int]]:
     try:
         with os.scandir(folder) as listing:
             entries = sorted(listing, key=lambda entry: entry.name)
@@ -113,7 +118,7 @@ def _walk(folder: str, rules: tuple[IgnoreFile, ...]) -> Iterator[Found]:
             if is_folder:
                 yield from _walk(path, rules)
             elif 0 < (size := entry.stat(follow_symlinks=False).st_size) <= MAX_BYTES:
-                yield Found(path, False, size)
+                yield path, size
         except OSError:
             continue
 

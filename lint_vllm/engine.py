@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from lint_vllm.diagnostic import Applicability, Diagnostic, Finding, Fix
 from lint_vllm.extract.context import Unreadable
-from lint_vllm.inspection import Case, Inspection, inspect_file
+from lint_vllm.facts.resolve import Shared
+from lint_vllm.inspection import Case, Inspection, inspect_file, shared_facts
 from lint_vllm.launch import Launch
 from lint_vllm.registry import rules
 from lint_vllm.request import Request
@@ -34,6 +35,7 @@ class Engine:
     request: Request
     selection: Selection
     inline_ignores: bool = True
+    _shared: dict[str | None, Shared] = field(default_factory=dict, repr=False)
 
     @classmethod
     def of(
@@ -46,14 +48,19 @@ class Engine:
     ) -> Engine:
         return cls(request, Selection(rules(), select, ignore, request.profile), inline_ignores)
 
-    def lint(self, source: SourceFile) -> FileResult:
-        """The launches and diagnostics of one file; suppressed ones are marked, not left out."""
+    def lint(self, source: SourceFile, folder: str | None = None) -> FileResult:
+        """The launches and diagnostics of one file; suppressed ones are marked, not left out.
+
+        ``folder`` is the walked folder that the file was found in.
+        """
+        if folder not in self._shared:
+            self._shared[folder] = shared_facts(self.request, folder)
         whole = Path(source.path).absolute()
         settings = self.request.settings_in(whole.parent)
         table = settings.table_for(whole)
         active = self.selection.active(table)
         request = replace(self.request, profile=self.selection.profile(table))
-        inspection = inspect_file(source, request, table)
+        inspection = inspect_file(source, request, table, self._shared[folder])
         found = _unique((*_judge(inspection, active, table), *_unreadable(inspection, active)))
         diagnostics = self._silenced(source, found, settings, active)
         return FileResult(

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from lint_vllm.arguments.model import ArgumentSet
-from lint_vllm.discovery import MAX_BYTES, repository_root
+from lint_vllm.discovery import MAX_BYTES
+from lint_vllm.extract import extract
 from lint_vllm.extract.context import Unreadable
-from lint_vllm.facts import Facts
+from lint_vllm.facts import Facts, Sibling
+from lint_vllm.facts.repository import Repository
+from lint_vllm.facts.resolve import Shared, resolve
 from lint_vllm.launch import Launch
 from lint_vllm.request import Request
 from lint_vllm.settings import Table
@@ -38,39 +41,47 @@ class Inspection:
 
 @dataclass
 class Follower:
-    """Reads files that a linted file refers to: within its repository (outside one, its folder) and nowhere else."""
+    """Reads files that a linted file refers to, within its repository only, and remembers which."""
 
     path: str
+    repository: Repository
     request: Request
-    root: Path | None = None
     read_paths: set[str] = field(default_factory=set)
 
     def read(self, relative_path: str) -> SourceFile | None:
-        shown = os.path.normpath(os.path.join(os.path.dirname(self.path), relative_path))
+        place = self.repository.locate(relative_path)
         try:
-            target = Path(shown).resolve()
-            folder = Path(self.path).resolve().parent
-            root = self.root or repository_root(folder) or folder
-            self.root = root
-            if not target.is_relative_to(root) or not target.is_file() or target.stat().st_size > MAX_BYTES:
+            if place is None or not place.is_file() or place.stat().st_size > MAX_BYTES:
                 return None
-            data = self.request.read(str(target))
-        except (OSError, ValueError, RuntimeError):
+            data = self.request.read(str(place))
+        except OSError:
             return None
-        self.read_paths.add(str(target))
-        return SourceFile(shown, data)
+        self.read_paths.add(str(place))
+        return SourceFile(os.path.normpath(os.path.join(os.path.dirname(self.path), relative_path)), data)
 
 
-def inspect_file(source: SourceFile, request: Request, table: Table) -> Inspection:
+def inspect_file(source: SourceFile, request: Request, table: Table, shared: Shared) -> Inspection:
     """Find and read the launches of a file. ``table`` is what settings say for its path."""
-    from lint_vllm.extract import extract
-
-    follower = Follower(source.path, request)
+    follower = Follower(source.path, shared.repository(source.path), request)
     extraction = extract(source, follower)
-    cases = inspect_launches(extraction.launches, request, table, follower)
+    cases = inspect_launches(extraction.launches, request, table, shared)
     return Inspection(source, cases, extraction.problems, frozenset(follower.read_paths))
 
 
-def inspect_launches(launches: Iterable[Launch], request: Request, table: Table, follower: Follower) -> tuple[Case, ...]:
-    """Read arguments and resolve facts of launches that belong to one file."""
-    raise NotImplementedError
+def inspect_launches(launches: Sequence[Launch], request: Request, table: Table, shared: Shared) -> tuple[Case, ...]:
+    """Read arguments and resolve facts of launches that belong to one file; each knows the others as its siblings."""
+    cases: list[Case] = []
+
+    def others(at: int) -> Callable[[], tuple[Sibling, ...]]:
+        return lambda: tuple(Sibling(case.args, case.facts) for n, case in enumerate(cases) if n != at)
+
+    for at, launch in enumerate(launches):
+        profile = request.profile or "default"
+        args, facts = resolve(launch, request.facts, table.facts, shared, profile=profile, find_siblings=others(at))
+        cases.append(Case(launch, args, facts))
+    return tuple(cases)
+
+
+def shared_facts(request: Request, boundary: str | None = None) -> Shared:
+    """What the launches of a run share; ``boundary`` is the walked folder, which bounds look-ups outside a repository."""
+    return Shared(None if boundary is None else Path(boundary).absolute(), use_hub_cache=not request.isolated)

@@ -12,12 +12,14 @@ from lint_vllm.request import Request
 from lint_vllm.settings import Table
 
 if TYPE_CHECKING:
+    from lint_vllm.facts.resolve import Shared
     from lint_vllm.inspection import Case
 
 
 def inspect_paths(paths: Sequence[str], request: Request) -> tuple[Case, ...]:
     """The launches of files and folders, in order. Raises ``PathError`` and ``SettingsError``."""
     cases: list[Case] = []
+    shared: dict[str | None, Shared] = {}
     for found in discover(paths, request.settings_in):
         if found.too_large:
             continue
@@ -27,22 +29,23 @@ def inspect_paths(paths: Sequence[str], request: Request) -> tuple[Case, ...]:
             continue
         if not may_hold_launch(data):
             continue
-        from lint_vllm.inspection import inspect_file
+        from lint_vllm.inspection import inspect_file, shared_facts
         from lint_vllm.source import SourceFile
 
         whole = Path(found.path).absolute()
         table = request.settings_in(whole.parent).table_for(whole)
-        cases.extend(inspect_file(SourceFile(found.path, data), request, table).cases)
+        if found.folder not in shared:
+            shared[found.folder] = shared_facts(request, found.folder)
+        cases.extend(inspect_file(SourceFile(found.path, data), request, table, shared[found.folder]).cases)
     return tuple(cases)
 
 
 def inspect_command(argv: Sequence[str], request: Request) -> Case:
     """The launch of ``[env] [K=V ...] vllm serve MODEL ...``. Raises ``NotALaunch`` and ``SettingsError``."""
     from lint_vllm.command_line import launch_from_command
-    from lint_vllm.inspection import Follower, inspect_launches
+    from lint_vllm.inspection import inspect_launches, shared_facts
 
     launch = launch_from_command(argv)
     folder = Path.cwd()
     table = Table() if request.isolated else request.settings_in(folder).top
-    follower = Follower(str(folder / launch.path), request)
-    return inspect_launches((launch,), request, table, follower)[0]
+    return inspect_launches((launch,), request, table, shared_facts(request))[0]

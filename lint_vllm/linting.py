@@ -74,7 +74,7 @@ class _Linter:
             return None
         from lint_vllm.source import SourceFile
 
-        return self.engine.lint(SourceFile(found.path, data))
+        return self.engine.lint(SourceFile(found.path, data), found.folder)
 
     def referring(self, named: Sequence[str], done: set[str]) -> Iterator[FileResult]:
         """Launches elsewhere in the repository that read a named file: it changed, so they did.
