@@ -273,6 +273,22 @@ class Service:
                     env[variable.name.value] = variable
         return env
 
+    def _env_complete(self) -> bool:
+        for project, body in self.layers:
+            if missing_parts(body.get("environment")):
+                return False
+            listed = body.get("env_file")
+            paths = list(_env_files(listed, project))
+            if listed is not None and (not paths or any(project.read(path) is None for path in paths)):
+                return False
+        return True
+
+    def _waits_for_health(self) -> bool:
+        found = self.find("depends_on")
+        if found is None or not isinstance(found[1], MapNode):
+            return False
+        return any(isinstance(p.value, MapNode) and p.value.string("condition") == "service_healthy" for _, p in found[1])
+
     def _deployment(self, process: Process, env: Mapping[str, EnvVar]) -> Deployment:
         own = self.layers[0][1]
         profiles = sorted(self.project.text(p) or "" for p in own.items("profiles") if isinstance(p, Scalar))
@@ -302,6 +318,9 @@ class Service:
             read_only_root=read_only.span if read_only and is_true(read_only.value) else None,
             host_network=network.span if network and self.project.text(_scalar(network.value)) == "host" else None,
             runtime=self.word("runtime"),
+            env_complete=self._env_complete(),
+            profiles=tuple(profiles),
+            waits_for_health=self._waits_for_health(),
             edit_points=self._edit_points(),
         )
 
@@ -401,6 +420,7 @@ class Service:
             seconds("interval", 30),
             seconds("timeout", 30),
             3 if retries is None else retries,
+            incomplete=any(word.unknown is not None for word in fields.values()),
         )
 
     def _ports(self) -> Iterator[Port]:
@@ -518,6 +538,7 @@ def _long_mount(item: MapNode, project: Project) -> Mount | None:
         return None
     source, kind = project.word(item.scalar("source")), item.string("type") or "volume"
     size = item.scalar("tmpfs", "size")
+    size_bytes = docker_size(size, project.expand)
     read_only = item.scalar("read_only")
     return Mount(
         target.value,
@@ -527,6 +548,7 @@ def _long_mount(item: MapNode, project: Project) -> Mount | None:
         size.value if size else None,
         size.word.value_span if size else None,
         read_only=read_only is not None and read_only.literal is True,
+        size_bytes=size_bytes.bytes if size_bytes else None,
     )
 
 

@@ -350,6 +350,7 @@ def _deployment(node: Mapping, pod: Pod, visit: Visit, process: Process | None, 
         device_claims=claims.span if claims else None,
         multi_node=pod.multi_node,
         nodes=pod.nodes,
+        env_complete="envFrom" not in node and not missing_parts(node.get("env")),
         edit_points=edit_points(node, spec),
     )
 
@@ -387,6 +388,7 @@ def _mounts(node: Mapping, spec: Mapping, visit: Visit) -> tuple[tuple[Mount, ..
         name = item.string("name")
         volume = volumes.get(name)
         kind, source, size = _volume_kind(volume)
+        bytes_ = kubernetes_size(size)
         if volume is None and name in claims:
             kind, source = "pvc", name
         read_only = item.scalar("readOnly")
@@ -400,6 +402,7 @@ def _mounts(node: Mapping, spec: Mapping, visit: Visit) -> tuple[tuple[Mount, ..
                 size.word.value_span if size else None,
                 volume.span if volume else None,
                 read_only is not None and read_only.literal is True,
+                bytes_.bytes if bytes_ else None,
             )
         )
     return tuple(mounts), complete
@@ -428,6 +431,7 @@ def _volume_kind(volume: Mapping | None) -> tuple[str, str | None, Scalar | None
     return "other", None, None
 
 
+_PROBE_NUMBERS = ("initialDelaySeconds", "periodSeconds", "timeoutSeconds", "failureThreshold")
 _PROBES = (("startup", "startupProbe"), ("liveness", "livenessProbe"), ("readiness", "readinessProbe"))
 
 
@@ -438,6 +442,8 @@ def _probes(node: Mapping) -> Iterator[Probe]:
             continue
         probe = pair.value
         fields = {name: entry.value.word for name, entry in probe if isinstance(entry.value, Scalar)}
+
+        timed = [fields[name] for name in _PROBE_NUMBERS if name in fields]
 
         def number(name: str, default: float, fields: dict[str, Word] = fields) -> float:
             found = integer(fields.get(name))
@@ -452,6 +458,7 @@ def _probes(node: Mapping) -> Iterator[Probe]:
             number("periodSeconds", 10),
             number("timeoutSeconds", 1),
             int(number("failureThreshold", 3)),
+            incomplete=any(integer(word) is None for word in timed) or bool(missing_parts(probe)),
         )
 
 

@@ -1,7 +1,7 @@
 """Template text is covered by harmless characters of equal length, so that a strict parser can read around it.
 
-Covered are Go and Jinja expressions (``{{ }}``, ``{% %}``, ``{# #}``), GitHub expressions (``${{ }}``) and characters that no
-YAML parser accepts. Offsets do not move; the covered places are remembered, so that values that overlap them are unknown.
+Covered are Go and Jinja expressions (``{{ }}``, ``{% %}``, ``{# #}``), GitHub expressions (``${{ }}``), directives of Terraform
+templates (``%{ if }``) and characters that no YAML parser accepts. Offsets do not move; the covered places are remembered, so that values that overlap them are unknown.
 A line that holds template tags alone becomes a comment.
 """
 
@@ -15,10 +15,10 @@ from dataclasses import dataclass, field, replace
 MAX_TAG = 4000
 """Characters of one template tag; a longer one is taken for text that only looks like a tag."""
 
-_OPENING = re.compile(r"\$?\{\{|\{%|(?<!\$)\{#")
-_CLOSING = {"{{": "}}", "{%": "%}", "{#": "#}"}
+_OPENING = re.compile(r"\$?\{\{|\{%|(?<!\$)\{#|^[ \t]*%\{(?=~?[ \t]*(?:if|for|else|end))", re.MULTILINE)
+_CLOSING = {"{{": "}}", "{%": "%}", "{#": "#}", "%{": "}"}
 _UNREADABLE = re.compile("[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
-_KEYWORD = re.compile(r"\{[{%]-?\s*([A-Za-z]+)?")
+_KEYWORD = re.compile(r"(?:\{[{%]|%\{)[-~+]?\s*([A-Za-z]+)?")
 _BLOCK_HEADER = re.compile(r"(?:^|[\s:-])[|>][-+0-9]{0,2}[ \t]*(?:#.*)?$")
 _OPENS = {"if", "range", "for", "with"}
 _SCOPES = {"define", "block", "macro", "call", "filter", "raw"}
@@ -110,12 +110,12 @@ def _tags(text: str) -> list[tuple[int, int]]:
     last = {closing: text.rfind(closing) for closing in _CLOSING.values()}
     at = 0
     while found := _OPENING.search(text, at):
-        closing = _CLOSING[found.group().lstrip("$")]
+        closing = _CLOSING[found.group().lstrip("$ \t")]
         end = _tag_end(text, found.end(), closing) if last[closing] >= found.end() else -1
         if end < 0:
             at = found.end()
         else:
-            tags.append((found.start(), end))
+            tags.append((found.end() - len(found.group().lstrip(" \t")), end))
             at = end
     return tags
 

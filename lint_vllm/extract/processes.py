@@ -131,12 +131,36 @@ def launches_of(process: Process, context: Context) -> list[Launch]:
 
 
 def _without_alternatives(launches: list[Launch]) -> list[Launch]:
-    """Of launches with the very same words (the branches of ``if ...; then exec vllm serve "$@"``), the first."""
-    seen: dict[object, Launch] = {}
+    """One launch where the branches of a condition start the same thing, save for a few words (``exec vllm serve [--x] "$@"``).
+
+    Words that only some branches have become conditional.
+    """
+    kept: list[Launch] = []
     for launch in launches:
-        words = tuple((w.value, w.span.start, w.span.end) for w in launch.words)
-        seen.setdefault((launch.form, words) if words else id(launch), launch)
-    return list(seen.values())
+        twin = next((k for k in kept if _are_branches(k, launch)), None)
+        if twin is None:
+            kept.append(launch)
+            continue
+        longer, shorter = (launch, twin) if len(launch.words) > len(twin.words) else (twin, launch)
+        common = {_place(word) for word in shorter.words}
+        words = tuple(w if _place(w) in common else replace(w, conditional=True) for w in longer.words)
+        kept[kept.index(twin)] = replace(twin, words=words, unresolved=longer.unresolved)
+    return kept
+
+
+def _are_branches(one: Launch, other: Launch) -> bool:
+    if one.form != other.form or not one.words or not other.words:
+        return False
+    places, others = {_place(w) for w in one.words}, {_place(w) for w in other.words}
+    if places == others:
+        return True
+    scopes = [launch.deployment.scope if launch.deployment else "" for launch in (one, other)]
+    branched = all("/if" in scope for scope in scopes)
+    return branched and (places < others or others < places) and len(places & others) >= 3
+
+
+def _place(word: Word) -> tuple[str, int, int]:
+    return word.value, word.span.start, word.span.end
 
 
 def passed_on(process: Process, context: Context, needed: int) -> list[Launch]:
