@@ -1,6 +1,6 @@
 """What is known about container images: which vLLM release a tag holds, its entry point, device and CUDA build.
 
-Source: ``data/images.json``, every row with its own sources. What nobody published stays unknown.
+Source: ``data/image_releases.json``, every row with its own sources. What nobody published stays unknown.
 """
 
 from __future__ import annotations
@@ -174,5 +174,5 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 @cache
 def _data() -> Mapping[str, Any]:
-    text = resources.files("lint_vllm").joinpath("data/images.json").read_text(encoding="utf-8")
+    text = resources.files("lint_vllm").joinpath("data/image_releases.json").read_text(encoding="utf-8")
     return cast("Mapping[str, Any]", json.loads(text))
