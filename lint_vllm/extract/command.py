@@ -857,6 +857,14 @@ def pin_of(word: Word) -> Hint | None:
     return Hint("pip", match.group(), part(word, *match.span(2)).value_span)
 
 
+def pins_in(text: Text) -> tuple[Hint, ...]:
+    """The vLLM releases that an installation names: ``pip install vllm==0.9.1``."""
+    if not re.search(r"\b(?:install|add|sync)\b", text.value):
+        return ()
+    found = (m for m in re.finditer(r"(?<![\w/.@-])" + _PIN.pattern, text.value, re.IGNORECASE))
+    return tuple(Hint("pip", m.group(), text[m.start(2) : m.end(2)].span) for m in found)
+
+
 def _renamed(word: Word, value: str) -> Word:
     return word_of((Piece(Text.placed(value, word.span)),), word.span, word.content[:0])
 

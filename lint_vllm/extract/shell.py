@@ -88,8 +88,6 @@ def launches_in_named_script(name: Word, arguments: Sequence[Word], context: Con
     source = context.follow.read(name.value.removeprefix("./"))
     if source is None or source is context.source or len(source.text) > MAX_SCRIPT:
         return []
-    if context.deployment is None:
-        return []
     return run_script(masked(Text.of(source)), context.deeper(source=source, block=None, site=""), tuple(arguments))
 
 
@@ -471,7 +469,7 @@ class _Run:
         return pieces
 
     def _literal(self, start: int, end: int) -> Pieces:
-        return tuple(bit.piece for bit in self.expander._literal(start, end))
+        return tuple(bit.piece for bit in self.expander.literal(start, end))
 
     def _reads_script(self, words: Sequence[ShellWord]) -> bool:
         """Whether a command reads a script from its standard input."""

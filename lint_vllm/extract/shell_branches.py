@@ -68,6 +68,9 @@ def _variable(name: str, base: Variable | None, values: Sequence[Variable | None
         if len(remaining) == 1:
             return replace(next(v for v in own if v is not None), overridable=True, exported=exported)
         values = own
+    elif len(own) < len(values) and not any(v is not None and v.unknown for v in own):
+        # Nothing unless the caller gives it: a default that follows still stands.
+        return next(replace(v, exported=exported) for v in values if v is not None and v.argument)
     pieces = _pieces(base, values)
     if pieces is None:
         texts = {v.text for v in values if v is not None and v.text}

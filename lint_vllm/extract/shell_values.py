@@ -78,7 +78,7 @@ class Variable:
 
     @property
     def argument(self) -> bool:
-        return bool(self.pieces) and all(p.argument or not p.text.value for p in self.pieces)
+        return any(p.argument for p in self.pieces) and all(p.argument or not p.text.value for p in self.pieces)
 
     @property
     def signature(self) -> tuple[object, ...]:
@@ -415,7 +415,7 @@ class Expander:
     def _placed(self, value: str, start: int, end: int) -> Text:
         return Text.placed(value, self.script.text[start:end].span)
 
-    def _literal(self, start: int, end: int) -> Iterable[_Bit]:
+    def literal(self, start: int, end: int) -> Iterable[_Bit]:
         """Characters as written, divided at the holes and at the borders of optional ranges."""
         if start >= end:
             return
@@ -448,7 +448,7 @@ class Expander:
         last = i
 
         def literal(start: int, end: int) -> Iterable[_Bit]:
-            return (replace(b, split=True) for b in self._literal(start, end)) if bare else self._literal(start, end)
+            return (replace(b, split=True) for b in self.literal(start, end)) if bare else self.literal(start, end)
 
         while i < j:
             c = s[i]
@@ -469,10 +469,10 @@ class Expander:
                 elif s[i + 1 : i + 3] == "\r\n":
                     i += 3
                 elif double and following not in ("$", "`", "\\") and (following != '"' or heredoc):
-                    yield from self._literal(i, min(i + 2, j))
+                    yield from self.literal(i, min(i + 2, j))
                     i += 2
                 elif not following or i + 1 >= j:
-                    yield from self._literal(i, j)
+                    yield from self.literal(i, j)
                     i = j
                 else:
                     hole = self.script.holes.get(following)
@@ -482,7 +482,7 @@ class Expander:
                 stop = s.find("'", i + 1, j)
                 stop = j if stop < 0 else stop
                 yield self._quoted_mark(i, stop)
-                yield from self._literal(i + 1, stop)
+                yield from self.literal(i + 1, stop)
                 i = stop + 1
             elif c == '"':
                 stop = self.skip(i, j)
@@ -591,7 +591,7 @@ class Expander:
             if s[i] != "\\" or i + 1 >= j:
                 i += 1
                 continue
-            yield from self._literal(last, i)
+            yield from self.literal(last, i)
             match = re.compile(r"\\(x[0-9a-fA-F]{1,2}|u[0-9a-fA-F]{1,4}|U[0-9a-fA-F]{1,8}|[0-7]{1,3}|.)", re.DOTALL).match(s, i, j)
             code = match.group(1) if match else s[i + 1]
             if code[0] in "xuU" and len(code) > 1:
@@ -604,7 +604,7 @@ class Expander:
             yield self._decoded(char, i, i + 1 + len(code))
             i += 1 + len(code)
             last = i
-        yield from self._literal(last, j)
+        yield from self.literal(last, j)
 
     def _unknown(self, i: int, stop: int, reason: str, double: bool, *, argument: bool = False, spreads: bool | None = None) -> _Bit:
         text = self.script.text[i:stop]
@@ -656,7 +656,7 @@ class Expander:
 
     def _reference(self, variable: Variable | None, name: str, i: int, stop: int, double: bool) -> Iterable[_Bit | _Items]:
         if variable is None:
-            yield self._unknown(i, stop, f"{name} has no value in this file", double)
+            yield self._unknown(i, stop, f"{name} has no value in this file", double, argument=name == "OPTARG")
             return
         optional = self.script.is_optional(i)
         pieces = variable.pieces

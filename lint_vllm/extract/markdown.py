@@ -1,0 +1,212 @@
+"""Markdown and reStructuredText: the code in fences, in literal blocks and after prompts, each read as its own file."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from lint_vllm.extract.context import Context, Extraction, Follower
+from lint_vllm.launch import Launch
+from lint_vllm.source import SourceFile, Text
+
+_FENCE = re.compile(r"^(?P<indent>[ \t]*(?:>[ \t]?)*(?:[-*+]|\d+[.)])?[ \t]*)(?P<mark>`{3,}|~{3,})[ \t]*(?P<info>[^\r\n]*)\r?$", re.MULTILINE)
+_INLINE = re.compile(r"```(?!`)[ \t]*(?:(?:bash|sh|shell|console)[ \t]+)?(?P<code>[^`\r\n]+?)[ \t]*```")
+_DIRECTIVE = re.compile(
+    r"^(?P<indent>[ \t]*)(?:\.\.[ \t]+(?:code-block|code|sourcecode|prompt|parsed-literal|tab-code)::[ \t]*(?P<language>\S*)[^\r\n]*|(?P<plain>[^\r\n]*)::)[ \t]*\r?$",
+    re.MULTILINE,
+)
+_PROMPT = re.compile(r"^(?P<prompt>[ \t]*(?:\([\w.-]+\)[ \t]*)?(?:[\w.@~:/-]*[$#%]|>|PS[^>\r\n]*>|❯|➜)[ \t]+)(?=\S)")
+_SHELL = frozenset(
+    "bash sh shell console zsh shell-session shellsession terminal cmd powershell text txt plaintext output none ksh bat".split()
+)
+_KINDS = {
+    **dict.fromkeys(("yaml", "yml", "helm", "compose"), "yaml"),
+    **dict.fromkeys(("python", "py", "python3", "ipython", "pycon"), "python"),
+    **dict.fromkeys(("dockerfile", "docker", "containerfile"), "dockerfile"),
+    **dict.fromkeys(("ini", "systemd", "service", "unit", "desktop"), "systemd"),
+    **dict.fromkeys(("env", "dotenv", "properties"), "env"),
+    **dict.fromkeys(("makefile", "make"), "makefile"),
+    **dict.fromkeys(("hcl", "terraform", "tf"), "hcl"),
+    **dict.fromkeys(("json", "jsonc"), "json"),
+    "toml": "toml",
+    "nix": "nix",
+    "just": "justfile",
+}
+_MAX_FENCES = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Fence:
+    """One block of code: its language in lower case, its text without the indent of the block, and where it begins."""
+
+    language: str
+    code: Text
+    info: str = ""
+
+
+def extract(source: SourceFile, follow: Follower | None = None) -> Extraction:
+    """The launches in the code of a document; all have ``passage="doc"``."""
+    return launches_in_document(Text.of(source), Context(source, passage="doc", follow=follow))
+
+
+def launches_in_document(text: Text, context: Context) -> Extraction:
+    """The launches in the code blocks of a document, each block on its own."""
+    launches: list[Launch] = []
+    restructured = context.source.path.lower().endswith(".rst") or ".. code-block::" in text.value
+    blocks = [*fences(text), *(literal_blocks(text) if restructured else ())]
+    for number, fence in enumerate(blocks):
+        if number >= _MAX_FENCES:
+            break
+        if not _worth_reading(fence.code.value):
+            continue
+        inside = replace(context, passage="doc", follow=None)
+        for launch in _read(fence, inside):
+            deployment = launch.deployment
+            if deployment is not None:
+                deployment = replace(deployment, scope=f"{deployment.scope}/block {number}")
+            launches.append(replace(launch, passage="doc", deployment=deployment))
+    launches.sort(key=lambda launch: launch.command.start)
+    return Extraction(tuple(launches))
+
+
+def _worth_reading(value: str) -> bool:
+    lower = value.lower()
+    return "vllm" in lower or "--tensor-parallel-size" in lower or "--max-model-len" in lower or "option_" in lower
+
+
+def fences(text: Text) -> Iterator[Fence]:
+    """Fenced blocks, also those in lists, quotes and admonitions, and fences that open and close on one line."""
+    value = text.value
+    at = 0
+    while True:
+        opening = _FENCE.search(value, at)
+        inline = _INLINE.search(value, at, opening.start() if opening else len(value))
+        if inline is not None:
+            yield Fence("bash", text[inline.start("code") : inline.end("code")])
+            at = inline.end()
+            continue
+        if opening is None:
+            return
+        mark = opening.group("mark")
+        info = opening.group("info")
+        if mark[0] == "`" and "`" in info:
+            at = opening.end()
+            continue
+        closing = re.compile(rf"^[ \t>]*{re.escape(mark[0])}{{{len(mark)},}}[ \t]*\r?$", re.MULTILINE).search(value, opening.end())
+        start = min(opening.end() + 1, len(value))
+        stop = closing.start() if closing is not None else len(value)
+        language = re.match(r"[\{\s.]*([\w+-]*)", info)
+        yield Fence(language.group(1).lower() if language else "", _undented(text[start : max(start, stop)]), info)
+        if closing is None:
+            return
+        at = closing.end()
+
+
+def literal_blocks(text: Text) -> Iterator[Fence]:
+    """The indented blocks of reStructuredText behind ``.. code-block::`` and ``::``."""
+    value = text.value
+    for found in _DIRECTIVE.finditer(value):
+        indent = len(found.group("indent").expandtabs())
+        at = found.end() + 1
+        start = at
+        stop = at
+        while at < len(value):
+            end = value.find("\n", at)
+            end = len(value) if end < 0 else end
+            line = value[at:end]
+            if line.strip():
+                if len(line.expandtabs()) - len(line.expandtabs().lstrip()) <= indent:
+                    break
+                if stop == start and re.match(r"\s*:[\w-]+:", line):
+                    start = stop = end + 1
+                    at = end + 1
+                    continue
+                stop = end
+            at = end + 1
+        if stop > start:
+            yield Fence((found.group("language") or "").lower(), _undented(text[start:stop]))
+
+
+def _undented(text: Text) -> Text:
+    """A block without the blanks (and quote marks) that all its lines begin with."""
+    lines = text.value.splitlines(keepends=True)
+    filled = [line for line in lines if line.strip()]
+    if not filled:
+        return text
+    common = re.match(r"[ \t]*(?:>[ \t]?)*[ \t]*", filled[0])
+    prefix = common.group() if common else ""
+    for line in filled:
+        while prefix and not line.startswith(prefix):
+            prefix = prefix[:-1]
+    if not prefix:
+        return text
+    parts: list[Text] = []
+    at = 0
+    for line in lines:
+        cut = len(prefix) if line.startswith(prefix) else len(line) - len(line.lstrip(" \t>"))
+        cut = min(cut, len(line.rstrip("\r\n")))
+        parts.append(text[at + cut : at + len(line)])
+        at += len(line)
+    return Text.join(parts, text[:0])
+
+
+def _read(fence: Fence, context: Context) -> list[Launch]:
+    kind = _KINDS.get(fence.language)
+    if kind is None and fence.language and fence.language not in _SHELL:
+        return []
+    if kind is None:
+        kind = "shell" if fence.language not in ("", "text", "txt", "plaintext", "none") else _guessed(fence.code.value)
+    if kind == "shell":
+        return _shell(fence.code, context)
+    from lint_vllm.extract.passages import launches_in_passage
+
+    return launches_in_passage(kind, fence.code, context)
+
+
+def _guessed(code: str) -> str:
+    if re.search(r"^FROM\s+\S+", code, re.MULTILINE) and re.search(r"^(?:CMD|ENTRYPOINT|RUN|ENV|COPY)\s", code, re.MULTILINE):
+        return "dockerfile"
+    if re.search(r"^\[(?:Unit|Service|Container)\]", code, re.MULTILINE):
+        return "systemd"
+    if re.search(r"^\s*(?:from\s+vllm\S*\s+import|import\s+vllm)\b", code, re.MULTILINE):
+        return "python"
+    first = next((line for line in code.splitlines() if line.strip() and not line.lstrip().startswith("#")), "")
+    if re.match(r"\s*(?:- )?[A-Za-z_][\w.-]*:(?:\s|$)", first) and "::" not in first:
+        return "yaml"
+    return "shell"
+
+
+def _shell(code: Text, context: Context) -> list[Launch]:
+    from lint_vllm.extract.shell import launches_in_script
+
+    return launches_in_script(without_prompts(code), context)
+
+
+def without_prompts(code: Text) -> Text:
+    """A console session as the script it was: with prompts in it, lines without one are output."""
+    lines: list[Text] = []
+    at = 0
+    for line in code.value.splitlines(keepends=True):
+        lines.append(code[at : at + len(line)])
+        at += len(line)
+    prompted = [_PROMPT.match(line.value) for line in lines]
+    if not any(p is not None and not p.group().strip().startswith("#") for p in prompted):
+        return code
+    parts: list[Text] = []
+    continued = False
+    for line, prompt in zip(lines, prompted, strict=True):
+        if continued:
+            more = re.match(r"[ \t]*>[ \t]", line.value)
+            parts.append(line[more.end() :] if more else line)
+        elif prompt is not None and not prompt.group().strip().startswith("#"):
+            parts.append(line[prompt.end() :])
+        elif line.value.lstrip().startswith("#"):
+            parts.append(line)
+        else:
+            continue
+        continued = parts[-1].value.rstrip("\r\n").endswith("\\")
+    return Text.join(parts, code[:0])
+
+
+__all__ = ["Fence", "extract", "fences", "launches_in_document", "literal_blocks", "without_prompts"]
