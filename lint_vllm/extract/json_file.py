@@ -6,11 +6,12 @@ import re
 
 from lint_vllm.extract.context import Context, Extraction, Follower
 from lint_vllm.extract.json_text import parse_json
-from lint_vllm.extract.structure import Map, launches_in
+from lint_vllm.extract.structure import Map, Tree, launches_in
 from lint_vllm.launch import Deployment
 from lint_vllm.source import SourceFile, Span, Text
 
-MAX_CHARACTERS = 8_000_000
+MAX_CHARACTERS = 1_000_000
+"""A larger file holds data, no deployment."""
 _TOLD = re.compile(r"vllm|option_|option\.", re.IGNORECASE)
 
 
@@ -21,10 +22,17 @@ def extract(source: SourceFile, follow: Follower | None = None) -> Extraction:
     root = document.root
     if root is None:
         return Extraction((), document.problems)
-    if isinstance(root, Map) and root.get("apiVersion") is not None and root.get("kind") is not None:
-        from lint_vllm.extract.yaml_file import extract as extract_yaml
-
-        return extract_yaml(source, follow)
     context = Context(source, follow=follow, deployment=Deployment("other", Span(source, 0, 0)))
-    launches = launches_in(root, context)
-    return Extraction(tuple(launches), document.problems if launches else ())
+    launches = () if _is_kubernetes(root) else tuple(launches_in(root, context))
+    if launches:
+        return Extraction(launches, document.problems)
+    from lint_vllm.extract.yaml_file import extract as extract_yaml
+
+    if isinstance(root, Map) and root.get("$schema") is not None and root.get("properties") is not None:
+        return Extraction()  # a schema describes options, it sets none
+    found = extract_yaml(source, follow).launches  # JSON is YAML: Kubernetes objects, compose, charts
+    return Extraction(tuple(x for x in found if x.form != "chart" or any(s.flag == "model" for s in x.settings)))
+
+
+def _is_kubernetes(root: Tree) -> bool:
+    return isinstance(root, Map) and root.get("apiVersion") is not None and root.get("kind") is not None

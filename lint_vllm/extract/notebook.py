@@ -18,7 +18,7 @@ from lint_vllm.source import SourceFile, Text
 
 MAX_CELLS = 5000
 
-_LINE_MAGIC = re.compile(r"^(?P<before>[ \t]*(?:[\w.]+[ \t]*=[ \t]*)?)(?P<sign>!{1,2}|%|\?)(?=\S)", re.MULTILINE)
+_LINE_MAGIC = re.compile(r"^(?P<before>[ \t]*(?:[\w.]+[ \t]*=[ \t]*)?)(?P<sign>!{1,2}(?!=)|%(?=\S)|\?(?=\S))", re.MULTILINE)
 _CELL_MAGIC = re.compile(r"\s*%%(?P<name>[\w!]+)[ \t]*(?P<rest>[^\n]*)(?:\n|$)")
 _SHELLS = frozenset({"bash", "sh", "script", "!", "system", "shell"})
 _VARIABLE = re.compile(r"\{\{?([^{}\n]+)\}\}?|\$(\w+)")

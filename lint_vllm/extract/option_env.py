@@ -51,8 +51,10 @@ def option_launch(
     if not options or (image is not None and _OTHER_IMAGE.search(image.reference)):
         return None
     model = next((v for name in _MODEL_VARIABLES for v in variables if v.name.value == name), None)
+    if prefix == _SAGEMAKER:
+        options = [replace(o, name="model") if o.name == "model-id" else o for o in options]
     if model is not None and not any(o.name in ("model", "model-id") for o in options):
-        options.insert(0, Option(model.name, "model-id", model.value))
+        options.insert(0, Option(model.name, "model", model.value))
     first = min((v.name.span for v in variables if v.name.span.source is context.source), key=lambda s: s.start, default=None)
     if first is None:
         return None
@@ -83,14 +85,17 @@ def settings_launch(
                 return None
             if option.name in ("rolling-batch", "engine", "entrypoint", "entry-point") and "vllm" in known:
                 proof = 2
+            elif option.name == "rolling-batch" and known == "auto":
+                proof += 1
             if option.name in table["serving_only"]:
                 continue
             flag = table["aliases"].get(option.name, option.name)
         else:
             flag = option.name
-        proof += flag != "model" and flag in _TELLING
+        proof += option.name in _TELLING
         settings.append(_setting(option, flag))
-    if not settings or not proof or not any(s.flag == "model" for s in settings) and proof < 2:
+    has_model = any(s.flag == "model" for s in settings)
+    if len(settings) <= has_model or proof < (1 if has_model else 2):
         return None
     base = context.deployment or Deployment("other", block, scope=f"line {block.line}")
     return Launch(

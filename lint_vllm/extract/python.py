@@ -57,6 +57,7 @@ _SILENT_CALLS = re.compile(
     r"|assert\w*|parametrize|join|add_argument|Mock|MagicMock|patch|setattr|raises|match|search|startswith|index|markdown|success|secho|style|rule)$"
 )
 _PINNED = re.compile(r"vllm(?:\[[^\]]*\])?\s*(?:==|===|~=|>=)\s*v?(\d[\w.+!-]*)")
+_INSTANCE = re.compile(r"ml\.(?:g|p|inf|trn)\d\w*\.(?:\d*x?large|metal)")
 _PIN_COMMENT = re.compile(r"^#.*?[\"']vllm(?:\[[^\]]*\])?\s*==\s*(\d[\w.+!-]*)", re.MULTILINE)
 _TEST_FILE = re.compile(r"(?:^|/)unit(?:_?tests?)?/|(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.py$")
 """Lists and dicts of a test are mostly made up; what it runs is real."""
@@ -151,6 +152,9 @@ class Finder:
         self._stack: list[_Surroundings] = [_Surroundings()]
         self._tokens: list[Hint] = []
         self._pins: dict[int, Hint] = {}
+        self._machines: dict[str, Hint] = {}
+        """Instance types that the program names; one alone is where its models run."""
+        self._images: dict[int, Scalar] = {}
         self._superseded: set[int] = set()
         self._is_test = bool(_TEST_FILE.search(str(PurePosixPath(context.source.path.replace("\\", "/")))))
 
@@ -227,6 +231,8 @@ class Finder:
         if isinstance(value, Scalar):
             if value.known and value.text.value.startswith("vllm"):
                 self.pin(value.text)
+            elif value.known and _INSTANCE.fullmatch(value.text.value):
+                self._machines.setdefault(value.text.value, Hint("aws-instance", value.text.value, value.text.span))
             elif "option." in value.text.value and (value.known or value.holes):
                 self._add("text", value.place, 2, lambda: self._text(value, self._context(value.place.span), sure=False))
         elif isinstance(value, Table):
@@ -387,6 +393,7 @@ class Finder:
         name = call.name
         if _SILENT_CALLS.match(name):
             return
+        self._note_image(call)
         runner = bool(isinstance(function, (Symbol, Instance)) and _RUNNERS.match(name))
         method = name.rsplit(".", 1)[-1]
         if name.endswith((".containers.run", ".containers.create")):
@@ -472,6 +479,7 @@ class Finder:
         return word_launches(word, inside, sure)
 
     def _table(self, table: Table, context: Context) -> list[Launch]:
+        from lint_vllm.extract.containers import image_of
         from lint_vllm.extract.option_env import option_launch
         from lint_vllm.extract.structure import container_launches
 
@@ -480,9 +488,21 @@ class Finder:
             return []
         if any(_option_key(e) for e in table.entries):
             variables = [EnvVar(p.key, p.value.word, p.span) for p in tree.pairs if isinstance(p.value, Leaf)]
-            launch = option_launch(variables, context, context.image, table.place.span)
+            image = next((i for e in table.entries if (i := self._images.get(e.key.place.span.start))), None)
+            found = image_of(word_of(image)) if image is not None else context.image
+            launch = option_launch(variables, replace(context, image=found), found, table.place.span)
             return [launch] if launch else []
         return list(container_launches(tree, context).launches)
+
+    def _note_image(self, call: Instance) -> None:
+        """The image that a call gives together with a dict of variables (a SageMaker model)."""
+        keywords = call.keywords
+        image = keywords and next((e for e in keywords.entries if e.key.literal in ("image_uri", "image", "Image", "primary_image")), None)
+        if keywords and image and isinstance(image.value, Scalar) and (image.value.known or image.value.holes):
+            for entry in keywords.entries:
+                if entry.key.literal in ("env", "environment", "Environment") and isinstance(entry.value, Table):
+                    for variable in entry.value.entries:
+                        self._images[variable.key.place.span.start] = image.value
 
     def _docker(self, call: Instance) -> None:
         """``docker.from_env().containers.run(image, command, environment=...)``."""
@@ -530,10 +550,14 @@ class Finder:
                 for other in readings:
                     if other is not longest and number < len(other):
                         merged = _merged(merged, other[number])
-                at = merged.command.start
+                at = _identity(merged)
                 if at not in chosen or chosen[at][0] < strongest:
                     chosen[at] = (strongest, merged)
+                elif merged.image is not None and chosen[at][1].image is None:
+                    chosen[at] = (strongest, replace(chosen[at][1], image=merged.image))
         found = [launch for _, launch in sorted(chosen.values(), key=lambda p: p[1].command.start)]
+        if len(self._machines) == 1:
+            found = [replace(x, hints=(*x.hints, *self._machines.values())) if x.form in ("env", "other") else x for x in found]
         pins, tokens = self.pinned, tuple(dict.fromkeys(self._tokens))
         return [
             replace(launch, pins=launch.pins + tuple(p for p in pins if p not in launch.pins), hints=launch.hints + tokens)
@@ -542,6 +566,11 @@ class Finder:
 
 
 # -- helpers -------------------------------------------------------------------------------------------------------
+
+
+def _identity(launch: Launch) -> int:
+    """Launches at the same place are one; variables may be reached through several dicts."""
+    return launch.settings[0].name.span.start if launch.form == "env" and launch.settings else launch.command.start
 
 
 def _default(value: Value) -> Value:
@@ -575,6 +604,8 @@ def _setting(entry: Entry, flag: str | None = None) -> Setting:
     value = word_of(entry.value, entry.conditional)
     literal = known_literal(entry.value)
     wanted = flag if flag is not None else str(entry.key.literal).replace("_", "-")
+    if isinstance(entry.value, Symbol) and entry.value.name.startswith("torch."):
+        value, literal = replace(value, unknown=None), entry.value.name.removeprefix("torch.")
     return Setting(name, wanted, value, None if literal is MISSING else literal, entry.conditional)
 
 
