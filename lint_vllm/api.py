@@ -43,7 +43,7 @@ def find_launches(
     """The launches in files and folders with their arguments and facts, in order. Raises as :func:`lint` does."""
     from lint_vllm.inventory import inspect_paths
 
-    return inspect_paths(_strings(paths), _request(facts, isolated))
+    return inspect_paths(_strings(paths), _request(facts, isolated)).cases
 
 
 def parse_arguments(argv: Sequence[str], vllm_version: str, folder: str | os.PathLike[str] | None = None) -> ArgumentSet:
@@ -66,7 +66,7 @@ def budget(argv: Sequence[str], *, facts: Stated | None = None, isolated: bool =
     """The account of one GPU for ``[env] [K=V ...] vllm serve MODEL ...``. Raises ``NotALaunch`` for anything else."""
     from lint_vllm.inventory import inspect_command
 
-    return inspect_command(argv, _request(facts, isolated)).facts.budget
+    return inspect_command(argv, _request(facts, isolated)).cases[0].facts.budget
 
 
 def _request(facts: Stated | None, isolated: bool, profile: str | None = None) -> Request:

@@ -17,7 +17,7 @@ from lint_vllm.facts.resolve import Shared, resolve
 from lint_vllm.launch import Launch
 from lint_vllm.request import Request
 from lint_vllm.settings import Table
-from lint_vllm.source import SourceFile
+from lint_vllm.source import SourceFile, Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,25 +61,45 @@ class Follower:
 
 
 def inspect_file(source: SourceFile, request: Request, table: Table, shared: Shared) -> Inspection:
-    """Find and read the launches of a file. ``table`` is what settings say for its path."""
+    """Find and read the launches of a file. ``table`` is what settings say for its path.
+
+    A fault of this program on one file or launch is a problem of that place; the rest goes on.
+    """
     follower = Follower(source.path, shared.repository(source.path), request)
-    extraction = extract(source, follower)
-    cases = inspect_launches(extraction.launches, request, table, shared)
-    return Inspection(source, cases, extraction.problems, frozenset(follower.read_paths))
+    try:
+        extraction = extract(source, follower)
+    except Exception as error:
+        return Inspection(source, problems=(_fault(source.span(0, 0), error),))
+    cases, faults = inspect_launches(extraction.launches, request, table, shared)
+    return Inspection(source, cases, (*extraction.problems, *faults), frozenset(follower.read_paths))
 
 
-def inspect_launches(launches: Sequence[Launch], request: Request, table: Table, shared: Shared) -> tuple[Case, ...]:
+def inspect_launches(
+    launches: Sequence[Launch], request: Request, table: Table, shared: Shared
+) -> tuple[tuple[Case, ...], tuple[Unreadable, ...]]:
     """Read arguments and resolve facts of launches that belong to one file; each knows the others as its siblings."""
     cases: list[Case] = []
+    faults: list[Unreadable] = []
 
     def others(at: int) -> Callable[[], tuple[Sibling, ...]]:
         return lambda: tuple(Sibling(case.args, case.facts) for n, case in enumerate(cases) if n != at)
 
-    for at, launch in enumerate(launches):
-        profile = request.profile or "default"
-        args, facts = resolve(launch, request.facts, table.facts, shared, profile=profile, find_siblings=others(at))
-        cases.append(Case(launch, args, facts))
-    return tuple(cases)
+    profile = request.profile or "default"
+    for launch in launches:
+        find_siblings = others(len(cases))
+        try:
+            args, facts = resolve(launch, request.facts, table.facts, shared, profile=profile, find_siblings=find_siblings)
+        except Exception as error:
+            faults.append(_fault(launch.command, error))
+        else:
+            cases.append(Case(launch, args, facts))
+    return tuple(cases), tuple(faults)
+
+
+def _fault(span: Span, error: Exception) -> Unreadable:
+    if os.environ.get("LINT_VLLM_TRACEBACK"):
+        raise error
+    return Unreadable(span, f"lint-vllm failed here, please report it: {type(error).__name__}: {error}")
 
 
 def shared_facts(request: Request, boundary: str | None = None) -> Shared:

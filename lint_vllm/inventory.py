@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,13 +13,23 @@ from lint_vllm.request import Request
 from lint_vllm.settings import Table
 
 if TYPE_CHECKING:
+    from lint_vllm.extract.context import Unreadable
     from lint_vllm.facts.resolve import Shared
     from lint_vllm.inspection import Case
 
 
-def inspect_paths(paths: Sequence[str], request: Request) -> tuple[Case, ...]:
-    """The launches of files and folders, in order. Raises ``PathError`` and ``SettingsError``."""
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    """The launches of some files in order, and the places that could not be read."""
+
+    cases: tuple[Case, ...]
+    problems: tuple[Unreadable, ...] = ()
+
+
+def inspect_paths(paths: Sequence[str], request: Request) -> Inventory:
+    """The launches of files and folders. Raises ``PathError`` and ``SettingsError``."""
     cases: list[Case] = []
+    problems: list[Unreadable] = []
     shared: dict[str | None, Shared] = {}
     for found in discover(paths, request.settings_in):
         if found.too_large:
@@ -36,11 +47,13 @@ def inspect_paths(paths: Sequence[str], request: Request) -> tuple[Case, ...]:
         table = request.settings_in(whole.parent).table_for(whole)
         if found.folder not in shared:
             shared[found.folder] = shared_facts(request, found.folder)
-        cases.extend(inspect_file(SourceFile(found.path, data), request, table, shared[found.folder]).cases)
-    return tuple(cases)
+        inspection = inspect_file(SourceFile(found.path, data), request, table, shared[found.folder])
+        cases.extend(inspection.cases)
+        problems.extend(inspection.problems)
+    return Inventory(tuple(cases), tuple(problems))
 
 
-def inspect_command(argv: Sequence[str], request: Request) -> Case:
+def inspect_command(argv: Sequence[str], request: Request) -> Inventory:
     """The launch of ``[env] [K=V ...] vllm serve MODEL ...``. Raises ``NotALaunch`` and ``SettingsError``."""
     from lint_vllm.command_line import launch_from_command
     from lint_vllm.inspection import inspect_launches, shared_facts
@@ -48,4 +61,4 @@ def inspect_command(argv: Sequence[str], request: Request) -> Case:
     launch = launch_from_command(argv)
     folder = Path.cwd()
     table = Table() if request.isolated else request.settings_in(folder).top
-    return inspect_launches((launch,), request, table, shared_facts(request))[0]
+    return Inventory(*inspect_launches((launch,), request, table, shared_facts(request)))

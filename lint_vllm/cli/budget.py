@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from lint_vllm.cli.options import fact_options, format_option, request_of
+from lint_vllm.cli.options import fact_options, format_option, request_of, say_unreadable
 
 AFTER_DASHES = "lint_vllm.after_dashes"
 
@@ -42,6 +42,7 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], format_name: str, **f
         from lint_vllm.inventory import inspect_command, inspect_paths
         from lint_vllm.report.budget_report import render
 
-        cases = inspect_paths(paths or (".",), request) if launch is None else (inspect_command(launch, request),)
-        click.echo(render(format_name, cases), nl=False)
+        inventory = inspect_paths(paths or (".",), request) if launch is None else inspect_command(launch, request)
+        click.echo(render(format_name, inventory.cases), nl=False)
+        say_unreadable(inventory)
     return 0

@@ -6,7 +6,7 @@ from typing import Any
 
 import click
 
-from lint_vllm.cli.options import fact_options, format_option, request_of
+from lint_vllm.cli.options import fact_options, format_option, request_of, say_unreadable
 
 
 @click.command("launches")
@@ -22,5 +22,7 @@ def command(paths: tuple[str, ...], format_name: str, **facts: Any) -> int:
         from lint_vllm.inventory import inspect_paths
         from lint_vllm.report.launches_report import render
 
-        click.echo(render(format_name, inspect_paths(paths or (".",), request)), nl=False)
+        inventory = inspect_paths(paths or (".",), request)
+        click.echo(render(format_name, inventory.cases), nl=False)
+        say_unreadable(inventory)
     return 0

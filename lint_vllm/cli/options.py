@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from lint_vllm.request import Request
 from lint_vllm.settings import SettingsError, Stated, load
+
+if TYPE_CHECKING:
+    from lint_vllm.inventory import Inventory
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
@@ -77,6 +80,12 @@ def _release(text: str) -> str:
     if not version[:1].isdigit():
         raise click.UsageError(f"--vllm-version: {text} is not a release such as 0.33.0")
     return version
+
+
+def say_unreadable(inventory: Inventory) -> None:
+    """Name the places that could not be read, beside the output."""
+    for problem in inventory.problems:
+        click.echo(f"{problem.span.path}:{problem.span.line}: cannot read this part: {problem.reason}", err=True)
 
 
 def names(values: tuple[str, ...]) -> tuple[str, ...]:
