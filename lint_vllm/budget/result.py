@@ -70,6 +70,8 @@ class Budget:
     """The longest single request that the pool holds, in tokens (not capped by max_model_len, but by the model)."""
     demand: Demand | None = None
     world_size: int = 1
+    at_worst: Outcome = "starts"
+    """What happens at the pessimistic end; a start with another outcome here is *possible* to fail."""
     details: tuple[str, ...] = ()
     """Plain sentences on how items were concluded (dtype on this card, graphs outside the share ...)."""
 

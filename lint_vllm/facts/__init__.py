@@ -100,6 +100,8 @@ class Facts:
     find_model: Callable[[str], Fact[Model]] = field(default=lambda name: Unknown(f"model {name} is not looked up"), repr=False)
     """Looks up another model by id or path: a draft model, a sibling that a fix proposes."""
     profile: str = "default"
+    args: ArgumentSet | None = None
+    """The arguments as the release reads them."""
 
     @cached_property
     def budget(self) -> Budget:

@@ -86,6 +86,7 @@ def resolve(
         find_siblings=find_siblings,
         find_model=lookup.find,
         profile=profile,
+        args=args,
     )
     return args, facts
 

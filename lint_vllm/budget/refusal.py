@@ -1,0 +1,28 @@
+"""A launch that vLLM refuses before memory matters."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+RefusalKind = Literal[
+    "arguments",
+    "parallel",
+    "dtype",
+    "quantization",
+    "kv_cache_dtype",
+    "backend",
+    "scheduler",
+    "max_model_len",
+    "other",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class Refusal:
+    """vLLM refuses the launch before memory matters. ``dests`` are the arguments that decide it, the main one first."""
+
+    kind: RefusalKind
+    message: str
+    phase: str = "argument parsing"
+    dests: tuple[str, ...] = ()
