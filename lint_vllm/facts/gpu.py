@@ -266,7 +266,22 @@ def _levels(launch: Launch) -> list[list[Reading]]:
         document = _document(source, launch.command.start)
         levels.append([h for h in text if document[0] <= h.span.start < document[1]])
         levels.append(list(text))
-    return [[r for hint in level if (r := read(hint)) is not None] for level in levels]
+    own, *others = ([r for hint in level if (r := read(hint)) is not None] for level in levels)
+    return [_alternatives(own), *others]
+
+
+def _alternatives(readings: Sequence[Reading]) -> list[Reading]:
+    """Hints of one kind that one launch carries are choices (the values of a node affinity, a list of accelerators)."""
+    merged: dict[str, Reading] = {}
+    for reading in readings:
+        known = merged.get(reading.hint.kind)
+        if known is None:
+            merged[reading.hint.kind] = reading
+        elif reading.cards != known.cards:
+            counts = {r.node_count for r in (known, reading)}
+            node = counts.pop() if len(counts) == 1 else None
+            merged[reading.hint.kind] = replace(known, cards=(*known.cards, *reading.cards), node_count=node)
+    return list(merged.values())
 
 
 @lru_cache(maxsize=4)

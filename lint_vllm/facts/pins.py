@@ -39,11 +39,13 @@ _VARIABLE_USED = re.compile(r"(?:vllm[^\n]{0,40}|@v?|:v?|==)\$\{?(?:\{ *)?(?:env
 class Pinned:
     """What a requirement comes to: ``version`` is the pinned release, or the newest known one that a range admits.
 
-    ``exact`` is False for ranges. ``version`` is ``None`` where nothing bounds it from above.
+    ``exact`` is False for ranges; ``narrow`` when all known releases of a range are of one minor version. ``version`` is
+    ``None`` where nothing bounds it from above.
     """
 
     version: str | None
     exact: bool
+    narrow: bool = False
 
 
 def pins_in_text(source: SourceFile, start: int = 0, end: int | None = None) -> tuple[Hint, ...]:
@@ -84,7 +86,7 @@ def resolve_requirement(requirement: str, releases: Sequence[str]) -> Pinned:
         return Pinned(None, False)
     admitted = [r for r in releases if all(_admits(operator, version, r) for operator, version in clauses)]
     if admitted:
-        return Pinned(admitted[-1], False)
+        return Pinned(admitted[-1], False, len({version_key(r)[:2] for r in admitted}) == 1)
     bound = next((v for o, v in clauses if o in ("<=", "~=", "^", "~", "==")), None) or next(
         (v for o, v in clauses if o == "<"), None
     )

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import lru_cache
 from pathlib import Path
 
 from lint_vllm.facts import Release, version_key
@@ -87,7 +89,7 @@ def _from_file(launch: Launch, image: ImageFacts | None) -> Release | None:
 
 def _pin(launch: Launch, after: Span | None) -> Release | None:
     """The pin that holds for the launch: the nearest above it, else the first below."""
-    pins = launch.pins or _file_pins(launch.source)
+    pins = _whole_pins(launch.pins) or _file_pins(launch.source)
     if after is not None and after.source is launch.source:
         pins = tuple(p for p in pins if p.span.source is after.source and p.span.start > after.start)
     at = launch.command.start
@@ -99,6 +101,19 @@ def _pin(launch: Launch, after: Span | None) -> Release | None:
     return None
 
 
+def _whole_pins(pins: tuple[Hint, ...]) -> tuple[Hint, ...]:
+    """Pins that an extractor saw, with everything the requirement says (extras, further bounds); other packages left out."""
+    whole = []
+    for pin in pins:
+        around = next((p for p in _file_pins(pin.span.source) if p.span.contains(pin.span)), None)
+        if around is not None:
+            whole.append(around)
+        elif plain := re.fullmatch(r"vllm(?:\[[^\]]*\])?[ \t]*(?P<spec>[=~<>!].*)", pin.value):
+            whole.append(replace(pin, value=f"vllm{plain['spec']}"))
+    return tuple(whole)
+
+
+@lru_cache(maxsize=4)
 def _file_pins(source: SourceFile) -> tuple[Hint, ...]:
     return pins_in_text(source) if "vllm" in source.text else ()
 
@@ -109,7 +124,8 @@ def _pinned(requirement: str, where: str, span: Span | None = None) -> Release |
         return None
     if pinned.exact:
         return release(pinned.version, where, span)
-    return release(pinned.version, f"newest release that {requirement} admits ({where})", span)
+    certainty = "stated" if pinned.narrow else "assumed"
+    return release(pinned.version, f"newest release that {requirement} admits ({where})", span, certainty)
 
 
 def _unpinned(launch: Launch, image: ImageFacts) -> Release:

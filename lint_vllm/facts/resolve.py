@@ -79,7 +79,7 @@ def resolve(
         gpu=gpu,
         gpu_count=gpu_count,
         model=_model(args, lookup),
-        workload=resolve_workload(options, comments, settings, repository, _served_names(args)),
+        workload=resolve_workload(launch, options, comments, settings, repository, _served_names(args)),
         launch=launch,
         repository=repository,
         judge=_judge,

@@ -11,9 +11,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from lint_vllm.facts import Workload
-from lint_vllm.facts.comments import CommentFacts
+from lint_vllm.facts.comments import CommentFacts, as_integer
 from lint_vllm.facts.repository import NearbyFile, Repository
 from lint_vllm.known import Known
+from lint_vllm.launch import Launch
 from lint_vllm.settings import Stated
 from lint_vllm.source import SourceFile, Span
 
@@ -37,10 +38,10 @@ class ClientRequest:
 
 
 def resolve_workload(
-    options: Stated, comments: CommentFacts, settings: Stated, repository: Repository, names: Iterable[str] = ()
+    launch: Launch, options: Stated, comments: CommentFacts, settings: Stated, repository: Repository, names: Iterable[str] = ()
 ) -> Workload:
     """``names``: what clients may call the served model (``--served-model-name``, else the model id)."""
-    output = _stated("output-tokens", options.output_tokens, comments, settings.output_tokens)
+    output = _stated("output-tokens", options.output_tokens, comments, settings.output_tokens) or _sampling_limit(launch)
     return Workload(
         concurrency=_stated("concurrency", options.concurrency, comments, settings.concurrency),
         context_tokens=_stated("context-tokens", options.context_tokens, comments, settings.context_tokens),
@@ -66,6 +67,15 @@ def _task(options: Stated, comments: CommentFacts, settings: Stated) -> Known[st
     if comment is not None:
         return Known(comment.value.lower(), comment.origin, comment.span)
     return None if settings.task is None else Known(settings.task, "settings")
+
+
+def _sampling_limit(launch: Launch) -> Known[int] | None:
+    """The largest ``SamplingParams(max_tokens=...)`` of a Python program."""
+    limits = [(n, hint) for hint in launch.hints if hint.kind == "max-tokens" and (n := as_integer(hint.value))]
+    if not limits:
+        return None
+    number, hint = max(limits, key=lambda pair: pair[0])
+    return Known(number, "max_tokens of SamplingParams", hint.span)
 
 
 def _largest_output(repository: Repository, names: frozenset[str]) -> Known[int] | None:

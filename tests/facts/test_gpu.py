@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from lint_vllm.facts.comments import comment_facts
 from lint_vllm.facts.gpu import resolve_gpu
 from lint_vllm.known import Known, Unknown
-from lint_vllm.launch import Deployment, EnvVar, GpuRequest, Launch, Word, literal_word
+from lint_vllm.launch import Deployment, EnvVar, GpuRequest, Hint, Launch, Word, literal_word
 from lint_vllm.settings import Stated
 from lint_vllm.source import Text
 
@@ -128,3 +129,11 @@ def test_images_for_other_devices(image: str) -> None:
 def test_prose_outside_comments_of_documents_does_not_count() -> None:
     card, _ = resolve_gpu(make_launch("# one L4\nvllm serve m", passage="doc"), Stated(), comment_facts(make_launch("")), Stated())
     assert isinstance(card, Unknown)
+
+
+def test_choices_of_one_selector_give_the_smallest() -> None:
+    launch = make_launch("vllm serve m")
+    hints = tuple(Hint("k8s-gfd-product", name, launch.command) for name in ("NVIDIA-H200", "NVIDIA-H100-80GB-HBM3"))
+    name, origin, _ = gpu(replace(launch, hints=hints))
+    assert name == "NVIDIA H100 80GB HBM3"
+    assert "smallest" in origin

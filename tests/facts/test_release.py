@@ -8,6 +8,7 @@ import pytest
 from lint_vllm.facts.comments import comment_facts
 from lint_vllm.facts.release import known_releases, resolve_release
 from lint_vllm.facts.repository import Repository
+from lint_vllm.launch import Hint
 from lint_vllm.settings import Stated
 
 from .conftest import make_launch
@@ -36,6 +37,7 @@ def found(
         ("pip install vllm\nvllm serve m", {"settings": Stated(vllm_version="0.8.0")}, ("0.8.0", "0.8.0", "stated")),
         ("pip install 'vllm>=0.8'\nvllm serve m", {}, (NEWEST, NEWEST, "assumed")),
         ("pip install 'vllm>=0.8,<0.9'\nvllm serve m", {}, ("0.8.5", "0.8.5", "stated")),
+        ("pip install 'vllm>=0.8,<0.10'\nvllm serve m", {}, ("0.9.2", "0.9.2", "assumed")),
         ("pip install vllm==0.9.0\nvllm serve m\npip install vllm==0.8.0", {}, ("0.9.0", "0.9.0", "stated")),
         ("docker run vllm/vllm-openai:v0.9.1 m", {"image": "vllm/vllm-openai:v0.9.1"}, ("0.9.1", "0.9.1", "stated")),
         ("docker run vllm/vllm-openai:v0.9.0.1 m", {"image": "vllm/vllm-openai:v0.9.0.1"}, ("0.9.0.1", "0.9.0", "stated")),
@@ -96,3 +98,15 @@ def test_origins_have_places(repository: Callable[..., Repository]) -> None:
         make_launch("vllm serve m"), Stated(), comment_facts(launch), Stated(), repository(**{"requirements.txt": "vllm==0.9.1"})
     )
     assert in_file.origin == "requirements.txt"
+
+
+def test_pins_that_an_extractor_saw(repository: Callable[..., Repository]) -> None:
+    text = "pip install 'vllm[audio]>=0.8,<0.9' vllm-omni==0.15.0\nvllm serve m"
+    launch = make_launch(text)
+    at, other = text.index("0.8"), text.index("0.15.0")
+    seen = (
+        Hint("pip", "vllm[audio]>=0.8", launch.source.span(at, at + 3)),
+        Hint("pip", "vllm-omni==0.15.0", launch.source.span(other, other + 6)),
+    )
+    assert found(text, repository(), pins=seen) == ("0.8.5", "0.8.5", "stated")
+    assert found(text, repository(), pins=seen[1:])[0] == "0.8.5"
