@@ -9,6 +9,7 @@ from types import MappingProxyType
 
 from lint_vllm.extract.containers import image_of, image_role, is_passed_on, parse_image, read_container_options
 from lint_vllm.extract.context import MAX_DEPTH, Context
+from lint_vllm.extract.overrides import rollout_settings
 from lint_vllm.extract.shell_values import Piece, Script, ShellWord, part, pieces_of, word_of
 from lint_vllm.launch import Deployment, EnvVar, Form, GpuRequest, Hint, Image, Launch, Setting, Word
 from lint_vllm.source import Span, Text
@@ -245,7 +246,7 @@ def image_launch(words: Sequence[Word], image: Image, context: Context) -> Launc
 def _image_launches(words: tuple[Word, ...], image: Image, context: Context, extent: Span) -> list[Launch]:
     inside = context if context.image is not None else replace(context, image=image)
     role = image_role(image)
-    if role == "other":
+    if role == "other" or not words or _is_placeholder(words[0]):
         return []
     if role != "command" and is_passed_on(words, image, sure=role == "server") and not _asks_for_help(words):
         return [launch_of("image", image.span, words, inside, extent)]
@@ -256,6 +257,13 @@ def _image_launches(words: tuple[Word, ...], image: Image, context: Context, ext
         doubled = _doubled(words)
         found = [replace(f, form="image" if f.form == "vllm serve" else f.form, doubled_entrypoint=doubled) for f in found]
     return found
+
+
+def _is_placeholder(word: Word) -> bool:
+    """``<args...>``, ``[OPTIONS]``: a document's way to say that arguments may follow."""
+    return re.fullmatch(r"[<\[(]?(?:\.{3}|.*(?:args|options|flags|arguments|parameters).*)[>\])]?", word.value, re.IGNORECASE) is not None and (
+        not word.value.startswith(("-", "$"))
+    )
 
 
 def _doubled(words: tuple[Word, ...]) -> tuple[Word, ...]:
@@ -391,6 +399,11 @@ class _Command:
         if at >= len(rest):
             return []
         script = rest[at].value
+        named = at + 1 if script == "-m" and at + 1 < len(rest) else at
+        rollout = rollout_settings(rest[named].value, rest[named + 1 :])
+        if rollout is not None:
+            wrapper, settings, first = rollout
+            return [launch_of("other", first.span, (), context, self.extent, wrapper=wrapper, settings=settings)]
         if script == "-m" and at + 1 < len(rest):
             module = self._module((rest[at], *rest[at:]))
             return self._python_module((rest[at], *rest[at:]), module, context) if module is not None else []

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from lint_vllm.extract.context import Context, Extraction, Follower
-from lint_vllm.extract.shell_values import Expander, Scope, masked, word_of, words_in
+from lint_vllm.extract.shell_values import Expander, Scope, Script, ShellWord, Variable, masked, pieces_of, word_of, words_in
 from lint_vllm.launch import Deployment, EnvVar, Image, Launch, Setting, Word
 from lint_vllm.source import SourceFile, Span, Text
 
@@ -107,10 +107,49 @@ def _by_argument_string(variables: Sequence[EnvVar], context: Context) -> Launch
     return None
 
 
+def array_launch(variables: Mapping[str, Variable], context: Context, text: Text) -> Launch | None:
+    """The launch that a sourced settings file describes: an array (or string) of options, with scalars beside it."""
+    from lint_vllm.extract.processes import proves_vllm
+
+    words: list[Word] = []
+    place: Span | None = None
+    beside: list[EnvVar] = []
+    for name, variable in variables.items():
+        if variable.name is None or variable.entry is None or variable.name.source is not context.source:
+            continue
+        items = variable.items
+        if items is None and _ARGUMENTS.search(name.upper()) and variable.text.lstrip().startswith("--"):
+            items = tuple(w for w in split_value(_word(variable)) if isinstance(w, ShellWord))
+        if items is None:
+            beside.append(EnvVar(Word(variable.name, variable.name.span), _word(variable), variable.entry, "shell"))
+        elif place is None and items and proves_vllm([i.value for i in items if i.value.startswith("--")]):
+            words.extend(items)
+            place = variable.name.span
+        elif items and items[0].value.startswith("--") and place is not None:
+            # A second list beside the main one is added on demand.
+            words.extend(replace(i, conditional=True) for i in items)
+    if place is None:
+        return None
+    said = {w.value.lstrip("-").split("=", 1)[0].replace("_", "-") for w in words if w.value.startswith("--")}
+    settings: list[Setting] = []
+    for variable_ in beside:
+        flag = _flag(variable_.name.value)
+        if flag is not None and flag not in said and variable_.value is not None and variable_.value.value:
+            settings.append(_setting(variable_, flag))
+    model = next((v for name in _names()["model"] for v in beside if v.name.value == name and v.value and v.value.value), None)
+    if model is None:
+        return None
+    settings.insert(0, _setting(model, "model"))
+    return replace(_launch(place, text.span, context, "shell settings", words, settings), form="other")
+
+
+def _word(variable: Variable) -> Word:
+    assert variable.name is not None and variable.entry is not None
+    return word_of(variable.pieces, variable.entry, variable.name[:0])
+
+
 def split_value(value: Word) -> list[Word]:
     """A string of arguments divided as a shell would divide it."""
-    from lint_vllm.extract.shell_values import Script, pieces_of
-
     script = Script.of_pieces(pieces_of(value), value.content[:0])
     return list(words_in(script, Expander(script, Scope())))
 
@@ -215,4 +254,4 @@ def worker_launch(variables: Sequence[EnvVar], image: Image, context: Context) -
     return _launch(place, image.span.to(place), inside, worker["wrapper"], words, settings)
 
 
-__all__ = ["arguments_launch", "extract", "read_env_file", "split_value", "variables_in", "worker_launch"]
+__all__ = ["arguments_launch", "array_launch", "extract", "read_env_file", "split_value", "variables_in", "worker_launch"]

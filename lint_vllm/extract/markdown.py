@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from lint_vllm.extract.context import Context, Extraction, Follower
+from lint_vllm.extract.shell_values import Scope, masked
 from lint_vllm.launch import Launch
 from lint_vllm.source import SourceFile, Text
 
@@ -53,15 +54,14 @@ def extract(source: SourceFile, follow: Follower | None = None) -> Extraction:
 def launches_in_document(text: Text, context: Context) -> Extraction:
     """The launches in the code blocks of a document, each block on its own."""
     launches: list[Launch] = []
+    scope = Scope()
     restructured = context.source.path.lower().endswith(".rst") or ".. code-block::" in text.value
     blocks = [*fences(text), *(literal_blocks(text) if restructured else ())]
     for number, fence in enumerate(blocks):
         if number >= _MAX_FENCES:
             break
-        if not _worth_reading(fence.code.value):
-            continue
         inside = replace(context, passage="doc", follow=None)
-        for launch in _read(fence, inside):
+        for launch in _read(fence, inside, scope):
             deployment = launch.deployment
             if deployment is not None:
                 deployment = replace(deployment, scope=f"{deployment.scope}/block {number}")
@@ -91,6 +91,9 @@ def fences(text: Text) -> Iterator[Fence]:
         mark = opening.group("mark")
         info = opening.group("info")
         if mark[0] == "`" and "`" in info:
+            inline = _INLINE.match(value, opening.start("mark"), opening.end())
+            if inline is not None:
+                yield Fence("bash", text[inline.start("code") : inline.end("code")])
             at = opening.end()
             continue
         closing = re.compile(rf"^[ \t>]*{re.escape(mark[0])}{{{len(mark)},}}[ \t]*\r?$", re.MULTILINE).search(value, opening.end())
@@ -151,14 +154,16 @@ def _undented(text: Text) -> Text:
     return Text.join(parts, text[:0])
 
 
-def _read(fence: Fence, context: Context) -> list[Launch]:
+def _read(fence: Fence, context: Context, scope: Scope) -> list[Launch]:
     kind = _KINDS.get(fence.language)
     if kind is None and fence.language and fence.language not in _SHELL:
         return []
     if kind is None:
         kind = "shell" if fence.language not in ("", "text", "txt", "plaintext", "none") else _guessed(fence.code.value)
     if kind == "shell":
-        return _shell(fence.code, context)
+        return _shell(fence.code, context, scope)
+    if not _worth_reading(fence.code.value):
+        return []
     from lint_vllm.extract.passages import launches_in_passage
 
     return launches_in_passage(kind, fence.code, context)
@@ -177,10 +182,14 @@ def _guessed(code: str) -> str:
     return "shell"
 
 
-def _shell(code: Text, context: Context) -> list[Launch]:
-    from lint_vllm.extract.shell import launches_in_script
+def _shell(code: Text, context: Context, scope: Scope) -> list[Launch]:
+    """Commands of one fence; a reader has typed the fences before it into the same shell."""
+    from lint_vllm.extract.shell import walk_script
 
-    return launches_in_script(without_prompts(code), context)
+    if not _worth_reading(code.value):
+        if not re.search(r"^\s*(?:[$#>]\s+)?(?:export\s+)?[A-Z]\w*=", code.value, re.MULTILINE):
+            return []
+    return walk_script(masked(without_prompts(code)), context, scope)
 
 
 def without_prompts(code: Text) -> Text:

@@ -15,6 +15,14 @@ def launches_in_passage(kind: str, text: Text, context: Context) -> list[Launch]
         from lint_vllm.extract.shell import launches_in_script
 
         return launches_in_script(text, context)
+    if kind == "yaml":
+        from lint_vllm.extract.yaml_file import launches_in_yaml
+
+        return launches_in_yaml(text, context)
+    if kind == "python":
+        from lint_vllm.extract.python import launches_in_python
+
+        return launches_in_python(text, context)
     if kind == "dockerfile":
         from lint_vllm.extract.dockerfile import launches_in_dockerfile
 
@@ -32,4 +40,8 @@ def launches_in_passage(kind: str, text: Text, context: Context) -> list[Launch]
 
         launch = arguments_launch(tuple(variables_in(text)), context)
         return [launch] if launch is not None else []
+    if kind == "properties":
+        from lint_vllm.extract.properties import launches_in_properties
+
+        return launches_in_properties(text, context)
     return []

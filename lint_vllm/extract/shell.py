@@ -54,7 +54,20 @@ def extract(source: SourceFile, follow: Follower | None = None) -> Extraction:
     text = Text.of(source)
     if len(text) > MAX_SCRIPT:
         return Extraction(problems=(Unreadable(source.span(0, 0), f"longer than {MAX_SCRIPT} characters"),))
-    return Extraction(tuple(launches_in_script(text, Context(source, follow=follow))))
+    context = Context(source, follow=follow)
+    scope = Scope()
+    launches = walk_script(masked(text), context, scope)
+    if not launches:
+        launches = _configured(text, context, scope)
+    return Extraction(tuple(launches))
+
+
+def _configured(text: Text, context: Context, scope: Scope) -> list[Launch]:
+    """A file of settings for another script: arrays or strings of vLLM options in variables."""
+    from lint_vllm.extract.envfile import array_launch
+
+    launch = array_launch(scope.variables, context, text)
+    return [launch] if launch is not None else []
 
 
 def launches_in_script(text: Text, context: Context) -> list[Launch]:
@@ -73,11 +86,16 @@ def run_script(script: Script, context: Context, arguments: tuple[Word, ...] | N
     """The launches of a script whose unknown parts are already known as such; ``arguments`` are its ``$1 ...``."""
     if context.depth > MAX_DEPTH or not _worth_reading(script.value):
         return []
-    context = job_context(script.text, context)
     positional = tuple(_as_shell_word(a) for a in arguments) if arguments is not None else None
-    scope = Scope(outer=outer_values(context.variables, context.env), positional=positional)
-    run = _Run(script, context, scope, _Shared())
+    return walk_script(script, context, Scope(outer=outer_values(context.variables, context.env), positional=positional))
+
+
+def walk_script(script: Script, context: Context, scope: Scope) -> list[Launch]:
+    """The launches of a script that starts with, and leaves behind, these variables."""
+    context = job_context(script.text, context)
+    run = _Run(script, context, scope.copy(), _Shared())
     run.everything()
+    scope.variables.update(run.scope.variables)
     return run.results()
 
 

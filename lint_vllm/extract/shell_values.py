@@ -106,7 +106,9 @@ def word_of(pieces: Sequence[Piece], span: Span, empty: Text, quote: str = "", *
 def pieces_of(word: Word) -> Pieces:
     """The pieces of any word; one for words that no shell made."""
     if isinstance(word, ShellWord) and word.pieces:
-        return tuple(replace(p, conditional=p.conditional or word.conditional) for p in word.pieces)
+        if not word.conditional or any(p.conditional for p in word.pieces):
+            return word.pieces
+        return tuple(replace(p, conditional=True) for p in word.pieces)
     return (Piece(word.content, word.unknown, word.conditional),)
 
 

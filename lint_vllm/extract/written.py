@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from lint_vllm.extract.context import MAX_DEPTH, Context
+from lint_vllm.extract.passages import launches_in_passage
 from lint_vllm.extract.shell_values import Script
 from lint_vllm.launch import Launch
 
@@ -13,14 +14,11 @@ def launches_in_written(name: str, script: Script, context: Context) -> list[Lau
     """The launches in text that will stand in a file of this name."""
     if context.depth > MAX_DEPTH:
         return []
-    lower = name.lower().rsplit("/", 1)[-1]
-    head = script.value[:200].lstrip()
-    if lower.endswith((".sh", ".bash", ".sbatch", ".slurm")) or re.match(r"#!.*\b(?:ba|da|z)?sh\b", head):
+    from lint_vllm.extract.registry import kind_of
+
+    kind = kind_of(re.sub(r"\$\{?\w+\}?", "x", name), script.value[:400].lstrip())
+    if kind == "shell" or kind is None and re.match(r"#!.*\b(?:ba|da|z)?sh\b", script.value.lstrip()[:80]):
         from lint_vllm.extract.shell import run_script
 
         return run_script(script, context)
-    if lower.endswith((".service", ".container")):
-        from lint_vllm.extract.systemd import launches_in_unit
-
-        return launches_in_unit(script.text, context)
-    return []
+    return launches_in_passage(kind, script.text, context) if kind is not None and not script.holes else []
