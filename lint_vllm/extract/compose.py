@@ -334,7 +334,8 @@ class Service:
             elif isinstance(node, MapNode) and node.pairs:
                 points[name] = node.pairs[-1].span
         if own.pairs:
-            points["container"] = own.pairs[0].key.span
+            first = own.pairs[0].key.span
+            points["container"] = Span(first.source, first.start, first.start)
         return MappingProxyType(points)
 
     def _gpus(self, env: Mapping[str, EnvVar]) -> Iterator[GpuRequest]:

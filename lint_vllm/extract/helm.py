@@ -56,6 +56,25 @@ def _model_spec(spec: Mapping, parent: Mapping, visit: Visit) -> Launch:
     )
 
 
+_RUNTIME_OWN = {"modelURL", "hfTokenSecret", "hfTokenName", "enableTool", "enableLoRA", "v1", "env", "extraArgs"}
+
+
+def vllm_runtime(node: Mapping, visit: Visit) -> list[Launch]:
+    """``VLLMRuntime`` of the production stack's operator: options under ``model`` and ``vllmConfig``."""
+    model, config = node.pair("model"), node.pair("vllmConfig")
+    if model is None or config is None or not isinstance(model.value, Mapping) or "modelURL" not in model.value:
+        return []
+    visit.mark(node)
+    settings: list[Setting] = []
+    words: tuple[Word, ...] = ()
+    for pair in (model, config):
+        if isinstance(pair.value, Mapping):
+            settings += [setting_of(entry) for name, entry in pair.value if name not in _RUNTIME_OWN]
+            words += words_of(pair.value.get("extraArgs"), Expanded)
+    settings = [s for s in settings if s.value is not None and s.value.value]
+    return [chart_launch(config.key.span, node.span, node, visit, tuple(settings), words, "production-stack", (model,))]
+
+
 def kubeai_model(node: Mapping, visit: Visit) -> list[Launch]:
     """A kubeai ``Model`` (or an entry of its chart's catalogue): ``url``, ``engine: VLLM``, ``args``."""
     engine, url = node.scalar("engine"), node.scalar("url")
@@ -106,4 +125,4 @@ def _pair_of(node: Mapping, name: str) -> Pair:
     return pair
 
 
-charts: tuple[Recogniser, ...] = (production_stack, kubeai_model, backend_runtime, engine_config)
+charts: tuple[Recogniser, ...] = (production_stack, vllm_runtime, kubeai_model, backend_runtime, engine_config)

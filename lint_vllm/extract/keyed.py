@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from types import MappingProxyType
 
 from lint_vllm.extract.compose import split_command
-from lint_vllm.extract.processes import missing_parts, option_name, proves_vllm, words_of
+from lint_vllm.extract.processes import is_other_engine, missing_parts, option_name, proves_vllm, words_of
 from lint_vllm.extract.references import Expanded, split_line
 from lint_vllm.extract.visit import Visit
 from lint_vllm.extract.yaml_nodes import TEMPLATE, Mapping, Node, Pair, Scalar, Sequence, literal
@@ -30,46 +30,81 @@ _ARGUMENT_LIST = re.compile(
 )
 _TRAINING = re.compile(
     r"^(?:actor_rollout_ref|rollout|trainer|critic|algorithm|learning_rate|per_device_train_batch_size|reward_model|lora_r|lora_alpha"
-    r"|num_train_epochs|grpo|optim|optimizer|dataset|datasets|metrics|tasks)$"
+    r"|num_train_epochs|grpo|optim|optimizer|dataset|datasets|metrics|tasks|policy)$"
 )
+_FRAGMENT = re.compile(
+    r"overrides?$|override_|^features?$|delta|^variants?$|strateg|presets?$|schema|^properties$|recommend|examples?$|report|^opt_in",
+    re.I,
+)
+"""Keys below which options are parts of a catalogue that somebody puts together later, no launch."""
+_PLAIN = re.compile(
+    r"max-model-len|gpu-memory-utilization|tensor-parallel-size|max-num-seqs|max-num-batched-tokens|enforce-eager|^dtype"
+)
+"""Options whose value is never a mapping: where it is one, the keys describe options instead of giving them."""
 _MODEL_KEYS = (
     *("modelURL", "modelUrl", "model_source", "model_path", "modelPath", "model", "model_id", "modelId", "modelID", "model_tag"),
     *("model_name_or_path", "pretrained", "hf_model", "huggingface_id", "artifactURL", "url", "model_name", "modelName"),
 )
 _MODEL_PATHS = (
     *(("model_loading_config", "model_source"), ("model_loading_config", "model_id"), ("model", "name"), ("model", "id")),
-    *(("model", "path"), ("model", "uri"), ("model", "huggingfaceId"), ("modelArtifacts", "name"), ("spec", "model", "uri")),
+    *(
+        ("model", "path"),
+        ("model", "uri"),
+        ("model", "huggingfaceId"),
+        ("model", "model_id"),
+        ("model_source", "uri"),
+        ("modelArtifacts", "name"),
+        ("spec", "model", "uri"),
+    ),
     *(("inference", "preset", "name"),),
 )
 
 
 def keyed(node: Mapping, visit: Visit) -> list[Launch]:
-    """The launches that a mapping's entries state by option names alone."""
-    found: list[Launch] = []
+    """The launch that a mapping's entries state by option names alone: maps and lists of options, taken together."""
+    if any(_TRAINING.match(str(step)) or _FRAGMENT.search(str(step)) for step in visit.path):
+        return []
+    maps: list[Pair] = []
+    lists: list[tuple[Pair, tuple[Word, ...]]] = []
     for name, pair in node:
         value = pair.value
-        if visit.seen(value):
+        if visit.seen(value) or _TRAINING.match(name) or _FRAGMENT.search(name):
             continue
-        if isinstance(value, Mapping) and _is_option_map(name, value, node, visit):
-            visit.mark(value)
-            found.append(option_map(pair, node, visit))
-        elif isinstance(value, (Sequence, Scalar)) and _ARGUMENT_LIST.search(name) and (words := _arguments(value, visit)):
-            if _serves_something_else(node, visit):
-                continue
-            visit.mark(value)
-            found.append(argument_list(pair, words, node, visit))
-    return found
+        if isinstance(value, Mapping):
+            if _is_option_map(name, value, node, visit):
+                maps.append(pair)
+        elif _ARGUMENT_LIST.search(name) and (words := _arguments(value, visit, _says_vllm(node, visit))):
+            lists.append((pair, words))
+    if not (maps or lists) or _serves_something_else(node, visit):
+        return []
+    visit.mark(*(pair.value for pair in maps), *(pair.value for pair, _ in lists))
+    pairs = sorted([*maps, *(pair for pair, _ in lists)], key=lambda pair: pair.key.start)
+    settings = tuple(setting for pair in maps for setting in options_of(pair.value))
+    words = tuple(word for _, listed in lists for word in listed)
+    launch = chart_launch(pairs[0].key.span, node.span, node, visit, settings, words, program_of(visit, node), maps)
+    missing = tuple(reason for pair in pairs for reason in missing_parts(pair.value))
+    return [replace(launch, unresolved=(*launch.unresolved, *missing))]
+
+
+def _says_vllm(node: Mapping, visit: Visit) -> bool:
+    """Whether the keys above or the image of an object name vLLM."""
+    image = node.get("image") or visit.nearest("image")
+    named = image.value if isinstance(image, Scalar) else (image.string("repository") or "") if isinstance(image, Mapping) else ""
+    steps = [str(step) for step in visit.path] + [name for name, _ in node]
+    return any("vllm" in step.lower() for step in steps) or "vllm" in named.lower() or _engine(node, visit) == "vllm"
 
 
 def _is_option_map(name: str, value: Mapping, node: Mapping, visit: Visit) -> bool:
-    keys = [key for key, pair in value if not isinstance(pair.value, Mapping) or proves_vllm([key])]
+    keys = [key for key, _ in value]
+    if any(isinstance(p.value, Mapping) and _PLAIN.search(option_name(k)) for k, p in value) or _has_options_inside(value):
+        return False
+    if any(_TRAINING.match(key) for key in keys):
+        return False
     dashed = any(key.startswith("--") for key in keys)
-    named = bool(_OPTION_MAP.match(name)) and not _serves_something_else(node, visit)
-    if not proves_vllm(keys, 1 if named or dashed else 3):
-        return False
-    if _has_options_inside(value):
-        return False
-    return not any(_TRAINING.match(str(step)) for step in (*visit.path, name)) and not any(_TRAINING.match(key) for key, _ in value)
+    named = bool(_OPTION_MAP.match(name))
+    return proves_vllm(
+        keys, 1 if named or dashed else 3, named=_says_vllm(node, visit) or "vllm" in name.lower() or "engine" in name
+    )
 
 
 def _has_options_inside(value: Mapping) -> bool:
@@ -77,27 +112,34 @@ def _has_options_inside(value: Mapping) -> bool:
     return any(isinstance(p.value, Mapping) and _OPTION_MAP.match(k) and proves_vllm([n for n, _ in p.value]) for k, p in value)
 
 
+def _engine(node: Mapping, visit: Visit) -> str | None:
+    """The engine that an object or its surroundings name, in lower case."""
+    for parent in (node, *reversed(visit.parents[-3:])):
+        for path in (("engine",), ("engine", "type"), ("backend",), ("inference_engine",), ("engineName",), ("framework",)):
+            found = parent.scalar(*path)
+            if found is not None and not found.templated:
+                return "vllm" if "vllm" in found.value.lower() else found.value.lower()
+    return None
+
+
 def _serves_something_else(node: Mapping, visit: Visit) -> bool:
     """Whether an object or its surroundings name another engine."""
-    for parent in (node, *reversed(visit.parents[-3:])):
-        engine = (
-            parent.scalar("engine") or parent.scalar("backend") or parent.scalar("inference_engine") or parent.scalar("engineName")
-        )
-        if engine is not None:
-            return (
-                engine.value.lower() not in ("vllm", "v-llm", "vllmengine", "vllm-openai", "vllm_engine") and not engine.templated
-            )
-    return False
+    engine = _engine(node, visit)
+    if engine is not None and is_other_engine(engine):
+        return True
+    steps = [str(step) for step in visit.path[-3:]]
+    return any(is_other_engine(step) for step in steps) and not any("vllm" in step.lower() for step in steps)
 
 
-def _arguments(value: Sequence | Scalar, visit: Visit) -> tuple[Word, ...]:
+def _arguments(value: Node, visit: Visit, named: bool) -> tuple[Word, ...]:
     """The words of a list (or of one string) when they are vLLM's options and no command."""
     if isinstance(value, Scalar):
-        if not value.value.lstrip().startswith("-") or not proves_vllm(re.findall(r"(?<![\w-])--?[A-Za-z][\w-]*", value.value)):
+        flags = re.findall(r"(?<![\w-])--?[A-Za-z][\w-]*", value.value)
+        if not value.value.lstrip().startswith("-") or not proves_vllm(flags, 1, named=named):
             return ()
         return split_command(value, Expanded)
     words = words_of(value, Expanded)
-    if not words or not proves_vllm([w.value.split()[0] for w in words if w.value.startswith("-")]):
+    if not words or not proves_vllm([w.value.split()[0] for w in words if w.value.startswith("-")], 1, named=named):
         return ()
     if not words[0].value.startswith(("-", "$", "{")) and "/" not in words[0].value:
         return ()
@@ -106,23 +148,20 @@ def _arguments(value: Sequence | Scalar, visit: Visit) -> tuple[Word, ...]:
     return words
 
 
-def option_map(pair: Pair, node: Mapping, visit: Visit, wrapper: str | None = None) -> Launch:
-    """The launch of a mapping of options that stands under a key."""
-    assert isinstance(pair.value, Mapping)
-    return chart_launch(
-        pair.key.span, pair.span.to(node.span), node, visit, settings_of(pair.value), (), wrapper or program_of(visit, node)
-    )
+def options_of(node: Node) -> tuple[Setting, ...]:
+    """The settings of a map of options. Where a map holds other things too, only what vLLM has an option for."""
+    if not isinstance(node, Mapping):
+        return ()
+    from lint_vllm.extract.vllm_config import option_names
 
-
-def argument_list(pair: Pair, words: tuple[Word, ...], node: Mapping, visit: Visit, wrapper: str | None = None) -> Launch:
-    """The launch of a list of options that stands under a key."""
-    launch = chart_launch(pair.key.span, pair.span.to(node.span), node, visit, (), words, wrapper or program_of(visit, node))
-    return replace(launch, unresolved=(*launch.unresolved, *missing_parts(pair.value)))
+    every = settings_of(node)
+    known = tuple(s for s in every if s.flag in option_names() or s.flag.removeprefix("no-") in option_names())
+    return every if len(every) - len(known) <= max(1, len(every) // 4) else known
 
 
 def chart_launch(
     command: Span, block: Span, node: Mapping, visit: Visit, settings: tuple[Setting, ...], words: tuple[Word, ...], wrapper: str,
-    form: Form = "chart",
+    maps: Iterable[Pair] = (), form: Form = "chart",
 ) -> Launch:  # fmt: skip
     """A launch by keys, with the model, image, environment and devices that the object around it names."""
     has_model = any(s.flag in ("model", "model-tag") for s in settings) or any(
@@ -130,8 +169,10 @@ def chart_launch(
     )
     if not has_model and words and not words[0].value.startswith("-"):
         has_model = True
-    if not has_model and (model := model_near(node, visit)) is not None:
-        settings = (Setting(model[0], "model", model[1], model[1].value), *settings)
+    inside = [pair.value for pair in maps if isinstance(pair.value, Mapping)]
+    model = next((found for holder in inside if (found := model_in(holder)) is not None), None) or model_near(node, visit)
+    if not has_model and model is not None:
+        settings = (Setting(model[0], "model", model[1], model[1].value), *(s for s in settings if s.name is not model[0]))
     settings = (*settings, *_parallel_beside(node, visit, settings, words))
     context = visit.context()
     from lint_vllm.extract.kubernetes import environment, image_of
@@ -177,19 +218,26 @@ def value_word(node: Node) -> Word | None:
     return Word(Text.placed(text, node.span), node.place, "", TEMPLATE if templated else None)
 
 
+def model_in(node: Mapping) -> tuple[Word, Word] | None:
+    """The key and the value that name the model in one object."""
+    for path in _MODEL_PATHS:
+        if (found := node.scalar(*path)) is not None and _is_model(found):
+            return _key_word(node, path), model_word(found)
+    for key in _MODEL_KEYS:
+        if (found := node.scalar(key)) is not None and _is_model(found):
+            return _key_word(node, (key,)), model_word(found)
+    return None
+
+
 def model_near(node: Mapping, visit: Visit) -> tuple[Word, Word] | None:
-    """The key and the value that name the model: in the object itself, in those around it, in another document of the file."""
+    """The model that an object names, or the objects around it, or another document of the file."""
     for parent in (node, *reversed(visit.parents)):
-        for path in _MODEL_PATHS:
-            if (found := parent.scalar(*path)) is not None and _is_model(found):
-                return _key_word(parent, path), model_word(found)
-        for key in _MODEL_KEYS:
-            if (found := parent.scalar(key)) is not None and _is_model(found):
-                return _key_word(parent, (key,)), model_word(found)
+        if (found := model_in(parent)) is not None:
+            return found
     for document in visit.all_documents:
         for path in (("inference", "preset", "name"), ("spec", "model", "uri")):
-            if isinstance(document, Mapping) and (found := document.scalar(*path)) is not None:
-                return _key_word(document, path), model_word(found)
+            if isinstance(document, Mapping) and (named := document.scalar(*path)) is not None:
+                return _key_word(document, path), model_word(named)
     return None
 
 

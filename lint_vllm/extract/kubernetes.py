@@ -356,7 +356,11 @@ def _deployment(node: Mapping, pod: Pod, visit: Visit, process: Process | None, 
 
 
 def edit_points(node: Mapping, spec: Mapping | None = None) -> MappingProxyType[str, Span]:
-    """Last items of the lists that a fix may extend, and the first key of the container (``container``) and pod (``pod``)."""
+    """Places where a fix may insert.
+
+    ``env``, ``volumeMounts``, ``volumes``, ``args``: the last item, to write another one behind it. ``container`` and ``pod_spec``:
+    the empty place before the first key, whose column is the indentation. ``resources``: the entry as it stands.
+    """
     points: dict[str, Span] = {}
     for key, holder in (("env", node), ("volumeMounts", node), ("args", node), ("volumes", spec)):
         listed = holder.get(key) if holder else None
@@ -364,9 +368,10 @@ def edit_points(node: Mapping, spec: Mapping | None = None) -> MappingProxyType[
             points[key] = listed.items[-1].span
         elif isinstance(listed, Mapping) and listed.pairs:
             points[key] = listed.pairs[-1].span
-    for key, holder in (("container", node), ("pod", spec)):
+    for key, holder in (("container", node), ("pod_spec", spec)):
         if holder is not None and holder.pairs:
-            points[key] = holder.pairs[0].key.span
+            first = holder.pairs[0].key.span
+            points[key] = Span(first.source, first.start, first.start)
     resources = node.pair("resources")
     if resources is not None:
         points["resources"] = resources.span

@@ -68,6 +68,15 @@ class Masked:
             chars[at] = "X"
         return replace(self, text="".join(chars), oddities=tuple(more))
 
+    def blanked(self, ranges: Iterable[tuple[int, int]]) -> Masked:
+        """The same with some ranges made blank, save for a document marker at their start."""
+        text, pieces, at = self.text, [], 0
+        for start, end in ranges:
+            keep = start + 3 if text.startswith("---", start) else start
+            pieces += [text[at:keep], re.sub(r"[^\r\n]", " ", text[keep:end])]
+            at = end
+        return replace(self, text="".join([*pieces, text[at:]]))
+
     def conditional(self, outer: int, inner: int) -> bool:
         """Whether offset ``inner`` stands in a branch or loop of the template that does not hold ``outer`` as well."""
         at = bisect.bisect_right(self._turns, (inner, len(self._branches))) - 1

@@ -48,16 +48,17 @@ def option_name(name: str) -> str:
     return bare.replace("_", "-").lower()
 
 
-def proves_vllm(names: Iterable[str], needed: int = 1) -> bool:
+def proves_vllm(names: Iterable[str], needed: int = 1, *, named: bool = True) -> bool:
     """Whether option names in any spelling belong to vLLM and to nothing else.
 
-    ``needed``: how many names that only vLLM has must be there; two names shared with other engines count as one.
+    ``needed``: how many names that only vLLM has must be there; where the surroundings say vLLM (``named``), two names that
+    other engines have too count as one.
     """
     options = _telltale_options()
     plain = {option_name(name) for name in names}
     if plain & options["foreign"]:
         return False
-    return len(plain & options["own"]) + len(plain & options["shared"]) // 2 >= needed
+    return len(plain & options["own"]) + (len(plain & options["shared"]) // 2 if named else 0) >= needed
 
 
 def is_engine_image(image: Image | None) -> bool:
@@ -109,6 +110,8 @@ def launches_of(process: Process, context: Context) -> list[Launch]:
     image = context.image
     inside = replace(context, block=process.block)
     found: list[Launch] = []
+    if not process.words:
+        return []
     if process.command:
         found = recognise(process.words, inside)
         if not found and image is not None and (process.command[0].value.startswith("-") or is_entry_point(image)):

@@ -57,6 +57,11 @@ class Scalar:
         return self.text.value
 
     @property
+    def name(self) -> str:
+        """The value as a key of a mapping; cheaper than ``value``, which places every character."""
+        return self.value if self.page.masked.regions or self.page.masked.oddities else self.raw
+
+    @property
     def span(self) -> Span:
         return self.page.span(self.start, self.end)
 
@@ -159,7 +164,7 @@ class Mapping:
                             if len(merged) < MAX_PAIRS:
                                 merged.setdefault(name, Pair(entry.key, entry.value, True))
             else:
-                own[pair.key.value] = pair
+                own[pair.key.name] = pair
         merged.update(own)
         self._index = merged
         self._busy = False
@@ -241,8 +246,15 @@ class _Event(Protocol):
 
 
 def parse(origin: Text) -> Page:
-    """Read every document of a text. Errors cost the line they stand on; they are listed in ``problems``."""
+    """Read every document of a text. Errors cost the line they stand on; they are listed in ``problems``.
+
+    Definitions of custom resources are left out: they are long and only describe what others may write.
+    """
     page = Page(origin, mask(origin.value[:MAX_CHARACTERS]))
+    if _DEFINITION.search(page.masked.text):
+        page.masked = page.masked.blanked(
+            (start, end) for start, end in _document_ranges(page.masked.text) if _DEFINITION.search(page.masked.text, start, end)
+        )
     if len(origin) > MAX_CHARACTERS:
         page.problems.append(Unreadable(page.span(0, 0), f"more than {MAX_CHARACTERS:,} characters; the rest was not read"))
     budget = [MAX_EVENTS]
@@ -262,6 +274,7 @@ def parse(origin: Text) -> Page:
     return page
 
 
+_DEFINITION = re.compile(r"^kind:[ \t]+CustomResourceDefinition[ \t]*$", re.MULTILINE)
 _DOCUMENT = re.compile(r"^---(?=\s|$)", re.MULTILINE)
 _INNER_COLON = re.compile(r"(?<=[\w./)}-]):(?=[\w/.$({-])")
 
