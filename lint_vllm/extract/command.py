@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from lint_vllm.extract.containers import image_of, image_role, is_passed_on, parse_image, read_container_options
+from lint_vllm.extract.containers import image_of, image_role, is_passed_on, parse_image
 from lint_vllm.extract.context import MAX_DEPTH, Context
 from lint_vllm.extract.overrides import rollout_settings
-from lint_vllm.extract.shell_values import Piece, Script, ShellWord, part, pieces_of, word_of
+from lint_vllm.extract.shell_values import Piece, Script, ShellWord, names, part, pieces_of, word_of
 from lint_vllm.launch import Deployment, EnvVar, Form, GpuRequest, Hint, Image, Launch, Setting, Word
 from lint_vllm.source import Span, Text
 
@@ -35,11 +35,7 @@ class _Prefix:
     """What follows is Python: a script, or ``-m module``."""
 
 
-def _options(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
-_SLURM_VALUED = _options(
+_SLURM_VALUED = names(
     "-A -a -B -b -C -c -D -d -e -G -I -i -J -K -L -M -m -N -n -o -p -q -r -S -T -t -W -w -x --account --array --bcast --chdir "
     "--clusters --comment --constraint --container-image --container-mounts --container-name --container-workdir "
     "--container-env --cpu-bind --cpus-per-gpu --cpus-per-task --dependency --distribution --error --exclude --export "
@@ -48,14 +44,14 @@ _SLURM_VALUED = _options(
     "--ntasks --ntasks-per-core --ntasks-per-gpu --ntasks-per-node --ntasks-per-socket --open-mode --output --partition "
     "--qos --relative --reservation --signal --time --wait --wckey"
 )
-_TORCH_VALUED = _options(
+_TORCH_VALUED = names(
     "--nnodes --nproc-per-node --nproc_per_node --node-rank --node_rank --master-addr --master_addr --master-port --master_port "
     "--rdzv-backend --rdzv_backend --rdzv-endpoint --rdzv_endpoint --rdzv-id --rdzv_id --num-processes --num_processes "
     "--num-machines --num_machines --machine-rank --machine_rank --main-process-port --main_process_port --main-process-ip "
     "--main_process_ip --config-file --config_file --mixed-precision --mixed_precision --gpu-ids --gpu_ids --include --exclude "
     "--hostfile --num_gpus --num_nodes"
 )
-_MPI_VALUED = _options(
+_MPI_VALUED = names(
     "-np -n -N -c -H -host --host --hostfile -hostfile -machinefile --machinefile -x --map-by --bind-to --rank-by -wdir --wdir "
     "-ppn -f -hosts -genvlist --timeout"
 )
@@ -63,32 +59,34 @@ _PREFIXES: Mapping[str, _Prefix] = MappingProxyType(
     {
         **dict.fromkeys(("command", "nohup", "setsid", "unbuffer", "catchsegv", "xvfb-run", "dumb-init", "catatonit"), _Prefix()),
         **dict.fromkeys(("with-contenv", "chronic", "builtin", "busybox", "rlwrap", "eatmydata"), _Prefix()),
-        "exec": _Prefix(_options("-a")),
-        "time": _Prefix(_options("-f -o --format --output")),
-        "nice": _Prefix(_options("-n --adjustment")),
-        "ionice": _Prefix(_options("-c -n --class --classdata")),
-        "stdbuf": _Prefix(_options("-i -o -e --input --output --error")),
-        "timeout": _Prefix(_options("-k -s --signal --kill-after"), positionals=1),
-        "numactl": _Prefix(_options("-N -m -C -i -p --cpunodebind --membind --physcpubind --interleave --preferred")),
+        "exec": _Prefix(names("-a")),
+        "time": _Prefix(names("-f -o --format --output")),
+        "nice": _Prefix(names("-n --adjustment")),
+        "ionice": _Prefix(names("-c -n --class --classdata")),
+        "stdbuf": _Prefix(names("-i -o -e --input --output --error")),
+        "timeout": _Prefix(names("-k -s --signal --kill-after"), positionals=1),
+        "numactl": _Prefix(names("-N -m -C -i -p --cpunodebind --membind --physcpubind --interleave --preferred")),
         "taskset": _Prefix(positionals=1),
         "chrt": _Prefix(positionals=1),
-        "flock": _Prefix(_options("-w -E --wait --timeout"), positionals=1),
-        "caffeinate": _Prefix(_options("-t -w")),
-        "systemd-cat": _Prefix(_options("-t -p --identifier --priority")),
-        "systemd-run": _Prefix(_options("-u -p -E -M --unit --property --setenv --uid --gid --slice --description --working-directory")),
-        "tini": _Prefix(_options("-p -e")),
+        "flock": _Prefix(names("-w -E --wait --timeout"), positionals=1),
+        "caffeinate": _Prefix(names("-t -w")),
+        "systemd-cat": _Prefix(names("-t -p --identifier --priority")),
+        "systemd-run": _Prefix(
+            names("-u -p -E -M --unit --property --setenv --uid --gid --slice --description --working-directory")
+        ),
+        "tini": _Prefix(names("-p -e")),
         "docker-init": _Prefix(),
         "gosu": _Prefix(positionals=1),
         "su-exec": _Prefix(positionals=1),
         "s6-setuidgid": _Prefix(positionals=1),
         "chroot": _Prefix(positionals=1),
-        "setpriv": _Prefix(_options("--reuid --regid --groups")),
-        "sudo": _Prefix(_options("-u -g -h -p -C -r -t -U -D -R -T --user --group --host --prompt --chdir"), assignments=True),
-        "doas": _Prefix(_options("-u -C")),
-        "strace": _Prefix(_options("-o -e -p -s -u -P -E")),
-        "gdb": _Prefix(_options("-ex -x")),
+        "setpriv": _Prefix(names("--reuid --regid --groups")),
+        "sudo": _Prefix(names("-u -g -h -p -C -r -t -U -D -R -T --user --group --host --prompt --chdir"), assignments=True),
+        "doas": _Prefix(names("-u -C")),
+        "strace": _Prefix(names("-o -e -p -s -u -P -E")),
+        "gdb": _Prefix(names("-ex -x")),
         "nsys": _Prefix(
-            _options(
+            names(
                 "-o -t -s -f -w -c -d -y -e -b --output --trace --sample --force-overwrite --capture-range --capture-range-end "
                 "--delay --duration --backtrace --cuda-graph-trace --session-new --kill --stats --export --trace-fork-before-exec "
                 "--cudabacktrace --gpu-metrics-device"
@@ -96,16 +94,16 @@ _PREFIXES: Mapping[str, _Prefix] = MappingProxyType(
             frozenset({"profile", "launch", "start"}),
         ),
         "ncu": _Prefix(
-            _options("-o -k -c -s --export --set --section --metrics --kernel-name --launch-count --launch-skip --target-processes")
+            names("-o -k -c -s --export --set --section --metrics --kernel-name --launch-count --launch-skip --target-processes")
         ),
-        "rocprof": _Prefix(_options("-i -o -d")),
+        "rocprof": _Prefix(names("-i -o -d")),
         "rocprofv3": _Prefix(dashes=True),
         "rocprof-sys-run": _Prefix(dashes=True),
-        "perf": _Prefix(_options("-o -e -F -p -g -c"), frozenset({"record", "stat"})),
-        "py-spy": _Prefix(_options("-o -f -r -d --output --format --rate --duration"), frozenset({"record"}), dashes=True),
-        "memray": _Prefix(_options("-o --output"), frozenset({"run"}), script=True),
-        "coverage": _Prefix(_options("--source --rcfile --omit --include"), frozenset({"run"}), script=True),
-        "viztracer": _Prefix(_options("-o --output_file"), script=True),
+        "perf": _Prefix(names("-o -e -F -p -g -c"), frozenset({"record", "stat"})),
+        "py-spy": _Prefix(names("-o -f -r -d --output --format --rate --duration"), frozenset({"record"}), dashes=True),
+        "memray": _Prefix(names("-o --output"), frozenset({"run"}), script=True),
+        "coverage": _Prefix(names("--source --rcfile --omit --include"), frozenset({"run"}), script=True),
+        "viztracer": _Prefix(names("-o --output_file"), script=True),
         "srun": _Prefix(_SLURM_VALUED),
         "mpirun": _Prefix(_MPI_VALUED),
         "mpiexec": _Prefix(_MPI_VALUED),
@@ -114,27 +112,27 @@ _PREFIXES: Mapping[str, _Prefix] = MappingProxyType(
         "torchx": _Prefix(dashes=True),
         "deepspeed": _Prefix(_TORCH_VALUED, script=True),
         "accelerate": _Prefix(_TORCH_VALUED, frozenset({"launch"}), script=True),
-        "conda": _Prefix(_options("-n -p --name --prefix --cwd"), frozenset({"run"})),
-        "mamba": _Prefix(_options("-n -p --name --prefix --cwd"), frozenset({"run"})),
-        "micromamba": _Prefix(_options("-n -p -r --name --prefix --cwd --root-prefix"), frozenset({"run"})),
-        "poetry": _Prefix(_options("-C --directory --project"), frozenset({"run"})),
-        "pdm": _Prefix(_options("-p --project"), frozenset({"run"})),
-        "rye": _Prefix(_options("--pyproject"), frozenset({"run"})),
+        "conda": _Prefix(names("-n -p --name --prefix --cwd"), frozenset({"run"})),
+        "mamba": _Prefix(names("-n -p --name --prefix --cwd"), frozenset({"run"})),
+        "micromamba": _Prefix(names("-n -p -r --name --prefix --cwd --root-prefix"), frozenset({"run"})),
+        "poetry": _Prefix(names("-C --directory --project"), frozenset({"run"})),
+        "pdm": _Prefix(names("-p --project"), frozenset({"run"})),
+        "rye": _Prefix(names("--pyproject"), frozenset({"run"})),
         "pipenv": _Prefix(frozenset(), frozenset({"run"})),
-        "hatch": _Prefix(_options("-e --env"), frozenset({"run"})),
-        "pixi": _Prefix(_options("-e --environment --manifest-path"), frozenset({"run"})),
-        "devbox": _Prefix(_options("-c --config"), frozenset({"run"})),
+        "hatch": _Prefix(names("-e --env"), frozenset({"run"})),
+        "pixi": _Prefix(names("-e --environment --manifest-path"), frozenset({"run"})),
+        "devbox": _Prefix(names("-c --config"), frozenset({"run"})),
         "direnv": _Prefix(frozenset(), frozenset({"exec"}), positionals=1),
-        "dotenv": _Prefix(_options("-f -e -p"), frozenset({"run"})),
+        "dotenv": _Prefix(names("-f -e -p"), frozenset({"run"})),
         **dict.fromkeys(("op", "doppler", "infisical", "mise", "aws-vault", "chamber", "teller"), _Prefix(dashes=True)),
         **dict.fromkeys(("runai", "pct", "lxc", "incus", "kubectl-exec", "sky", "dagger", "teamcity"), _Prefix(dashes=True)),
     }
 )
-_SHELLS = _options("bash sh zsh dash ash ksh")
-_CONTAINERS = _options("docker podman nerdctl finch nvidia-docker docker.io")
-_SINGULARITY = _options("singularity apptainer")
+_SHELLS = names("bash sh zsh dash ash ksh")
+_CONTAINERS = names("docker podman nerdctl finch nvidia-docker docker.io")
+_SINGULARITY = names("singularity apptainer")
 _PYTHON = re.compile(r"(?:python|pypy)(?:\d+(?:\.\d+)*)?t?(?:\.exe)?")
-_SILENT = _options(
+_SILENT = names(
     "echo printf grep egrep fgrep rg ag ack pkill pgrep kill killall which type whereis hash man info help cat less head tail "
     "sed awk gawk cut tr ps top htop test [ [[ true false : alias unalias export declare local readonly typeset unset curl wget "
     "git log warn warning error die fail note step ok debug say print println puts notify-send logger jq yq find ls rm cp mv "
@@ -154,9 +152,9 @@ _MODULES: Mapping[str, tuple[Form, str | None]] = MappingProxyType(
         "trl.scripts.vllm_serve": ("other", "trl"),
     }
 )
-_COMMAND_MODULES = _options("vllm vllm.entrypoints.cli.main vllm.scripts vllm.entrypoints.cli")
-_LAUNCHER_MODULES = _options("torch.distributed.run torch.distributed.launch accelerate.commands.launch")
-_PAIR_PROGRAMS = _options("lm_eval lm-eval lm_eval.__main__")
+_COMMAND_MODULES = names("vllm vllm.entrypoints.cli.main vllm.scripts vllm.entrypoints.cli")
+_LAUNCHER_MODULES = names("torch.distributed.run torch.distributed.launch accelerate.commands.launch")
+_PAIR_PROGRAMS = names("lm_eval lm-eval lm_eval.__main__")
 
 
 def recognise(words: Sequence[Word], context: Context) -> list[Launch]:
@@ -212,7 +210,7 @@ def _may_add(words: Sequence[Word], at: int, word: Word) -> str | None:
     if not isinstance(word, ShellWord) or not word.spreads or not word.unknown or len(word.pieces) > 1:
         return None
     before = words[at - 1].value if at else ""
-    if "@" not in word.value and "*" not in word.value and (at == 0 or before.startswith("-") and "=" not in before):
+    if "@" not in word.value and "*" not in word.value and (at == 0 or (before.startswith("-") and "=" not in before)):
         return None
     return word.unknown
 
@@ -261,9 +259,9 @@ def _image_launches(words: tuple[Word, ...], image: Image, context: Context, ext
 
 def _is_placeholder(word: Word) -> bool:
     """``<args...>``, ``[OPTIONS]``: a document's way to say that arguments may follow."""
-    return re.fullmatch(r"[<\[(]?(?:\.{3}|.*(?:args|options|flags|arguments|parameters).*)[>\])]?", word.value, re.IGNORECASE) is not None and (
-        not word.value.startswith(("-", "$"))
-    )
+    return re.fullmatch(
+        r"[<\[(]?(?:\.{3}|.*(?:args|options|flags|arguments|parameters).*)[>\])]?", word.value, re.IGNORECASE
+    ) is not None and (not word.value.startswith(("-", "$")))
 
 
 def _doubled(words: tuple[Word, ...]) -> tuple[Word, ...]:
@@ -273,7 +271,9 @@ def _doubled(words: tuple[Word, ...]) -> tuple[Word, ...]:
     if name in _SHELLS:
         while count < len(words) and words[count].value.startswith("-"):
             count += 1
-    elif name == "vllm" and len(words) > 1 and words[1].value == "serve" or words[:1] and _PYTHON.fullmatch(name) and len(words) > 1:
+    elif (name == "vllm" and len(words) > 1 and words[1].value == "serve") or (
+        words[:1] and _PYTHON.fullmatch(name) and len(words) > 1
+    ):
         count = 3 if _PYTHON.fullmatch(name) else 2
     return words[:count]
 
@@ -367,10 +367,19 @@ class _Command:
             word = words[index]
             if word.value == "-m" and not word.unknown:
                 name = words[index + 1].value
-                if name in _MODULES or name in _COMMAND_MODULES or name in _LAUNCHER_MODULES or name.split(".")[0] in _PAIR_PROGRAMS:
+                if (
+                    name in _MODULES
+                    or name in _COMMAND_MODULES
+                    or name in _LAUNCHER_MODULES
+                    or name.split(".")[0] in _PAIR_PROGRAMS
+                ):
                     first = _program(words[0])
                     is_python = bool(_PYTHON.fullmatch(first)) or not first or bool(words[0].unknown)
-                    return index + 1 if is_python or name in _MODULES and first not in _PREFIXES and first not in _CONTAINERS else None
+                    return (
+                        index + 1
+                        if is_python or (name in _MODULES and first not in _PREFIXES and first not in _CONTAINERS)
+                        else None
+                    )
                 return None
             if not word.value.startswith("-"):
                 return None
@@ -432,7 +441,10 @@ class _Command:
         if prefix.script and rest and not _PYTHON.fullmatch(_program(rest[0])):
             if rest[0].value == "-m" or rest[0].value == "--module":
                 return self._python_script((_renamed(rest[0], "-m"), *rest[1:]), context)
-            return self._python_script(rest, context) or (rest if _program(rest[0]) in ("vllm", "lm_eval", "lm-eval") else (), context)
+            return self._python_script(rest, context) or (
+                rest if _program(rest[0]) in ("vllm", "lm_eval", "lm-eval") else (),
+                context,
+            )
         return rest, context
 
     def _behind(self, rest: tuple[Word, ...], prefix: _Prefix, context: Context) -> tuple[tuple[Word, ...], Context]:
@@ -449,7 +461,7 @@ class _Command:
             if value == "--":
                 at += 1
                 break
-            if value.startswith("-") and len(value) > 1 and not word.unknown or value.startswith("--"):
+            if (value.startswith("-") and len(value) > 1 and not word.unknown) or value.startswith("--"):
                 if value in ("-mca", "--mca", "-genv"):
                     at += 3
                 elif value in ("-m", "--module") and prefix.script:
@@ -499,7 +511,7 @@ class _Command:
 
     def _uv(self, words: tuple[Word, ...], context: Context) -> list[Launch] | tuple[tuple[Word, ...], Context]:
         """``uv run``, ``uv tool run``, ``uvx``, ``pipx run``: they may name the release (``--with vllm==0.9.1``)."""
-        valued = _options(
+        valued = names(
             "--with --with-editable --with-requirements --from --python -p --extra --group --only-group --package --project "
             "--directory --env-file --index --index-url --extra-index-url --find-links --torch-backend --spec --refresh-package -w"
         )
@@ -517,7 +529,9 @@ class _Command:
                 at += 1
                 break
             if value == "-m" or value == "--module":
-                return (_renamed(words[at], "python"), _renamed(words[at], "-m"), *words[at + 1 :]), replace(context, hints=tuple(hints))
+                return (_renamed(words[at], "python"), _renamed(words[at], "-m"), *words[at + 1 :]), replace(
+                    context, hints=tuple(hints)
+                )
             requirement: Word | None = None
             if value in ("--with", "--from", "--spec", "-w") and at + 1 < len(words):
                 requirement = words[at + 1]
@@ -573,7 +587,7 @@ class _Command:
         return run_script(Script.of_pieces(pieces, empty), inside, tuple(arguments[1:]) if arguments else None)
 
     def _remote(self, words: tuple[Word, ...], context: Context) -> list[Launch]:
-        valued = _options("-b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w -B -P")
+        valued = names("-b -c -D -E -e -F -I -i -J -L -l -m -O -o -p -Q -R -S -W -w -B -P")
         at = 1
         while at < len(words) and words[at].value.startswith("-"):
             at += 2 if words[at].value in valued else 1
@@ -598,7 +612,7 @@ class _Command:
         return words[at:], context
 
     def _tmux(self, words: tuple[Word, ...], context: Context) -> list[Launch]:
-        valued = _options("-s -t -n -c -x -y -e -F -L -S -f -T -l")
+        valued = names("-s -t -n -c -x -y -e -F -L -S -f -T -l")
         at = 1
         while at < len(words) and words[at].value.startswith("-"):
             at += 2 if words[at].value in valued else 1
@@ -630,7 +644,9 @@ class _Command:
         verbs = {w.value for w in words[:at]}
         if "run" in verbs:
             for index, word in enumerate(words[:at]):
-                image = part(word, 8) if word.value.startswith("--image=") else words[index + 1] if word.value == "--image" else None
+                image = (
+                    part(word, 8) if word.value.startswith("--image=") else words[index + 1] if word.value == "--image" else None
+                )
                 if image is not None:
                     found = image_of(image)
                     inside = replace(context, image=found)
@@ -640,7 +656,7 @@ class _Command:
         return (words[at + 1 :], replace(context, env=MappingProxyType({}))) if "exec" in verbs or "debug" in verbs else []
 
     def _xargs(self, words: tuple[Word, ...], context: Context) -> list[Launch] | tuple[tuple[Word, ...], Context]:
-        return self._behind(words[1:], _Prefix(_options("-I -n -P -L -d -a -s -E")), context)
+        return self._behind(words[1:], _Prefix(names("-I -n -P -L -d -a -s -E")), context)
 
     def _watch(self, words: tuple[Word, ...], context: Context) -> list[Launch]:
         return []
@@ -690,7 +706,7 @@ class _Command:
         return []
 
     def _singularity(self, words: tuple[Word, ...], context: Context) -> list[Launch] | tuple[tuple[Word, ...], Context]:
-        valued = _options(
+        valued = names(
             "-B --bind --env --env-file --pwd -H --home -W --workdir --cwd --overlay -o --writable-tmpfs= --security --network "
             "--app --nvccli= --mount --hostname --dns --fusemount --apply-cgroups -S --scratch --add-caps --drop-caps"
         )
@@ -712,7 +728,13 @@ class _Command:
                 break
             if value in ("--nv", "--rocm", "--nvccli"):
                 gpus.append(GpuRequest(value, words[at].span, words[at].span, None, value))
-            setting = words[at + 1] if value == "--env" and at + 1 < len(words) else part(words[at], 6) if value.startswith("--env=") else None
+            setting = (
+                words[at + 1]
+                if value == "--env" and at + 1 < len(words)
+                else part(words[at], 6)
+                if value.startswith("--env=")
+                else None
+            )
             if setting is not None and (variable := assignment(setting)) is not None:
                 env[variable.name.value] = variable
             at += 2 if value in valued else 1
@@ -749,7 +771,9 @@ class _Command:
         if model is None or model.value not in ("vllm", "vllm-vlm") or arguments is None:
             return []
         settings = pair_settings(arguments)
-        return [launch_of("other", words[0].span, (), context, self.extent, wrapper="lm_eval", settings=settings)] if settings else []
+        return (
+            [launch_of("other", words[0].span, (), context, self.extent, wrapper="lm_eval", settings=settings)] if settings else []
+        )
 
     def _lighteval(self, words: tuple[Word, ...], context: Context) -> list[Launch]:
         if len(words) > 2 and words[1].value == "vllm":
@@ -767,7 +791,12 @@ class _Command:
                 continue
             if _program(word) == "vllm" and words[index + 1].value == "serve" and len(words) > index + 2:
                 return words[index:], context
-            if word.value == "-m" and words[index + 1].value in _MODULES and index > 1 and _PYTHON.fullmatch(_program(words[index - 1])):
+            if (
+                word.value == "-m"
+                and words[index + 1].value in _MODULES
+                and index > 1
+                and _PYTHON.fullmatch(_program(words[index - 1]))
+            ):
                 return words[index - 1 :], context
             if word.value == "--" and index + 1 < len(words):
                 return words[index + 1 :], context

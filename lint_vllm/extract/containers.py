@@ -12,18 +12,18 @@ from types import MappingProxyType
 from typing import Literal, cast
 
 from lint_vllm.extract.context import Context
-from lint_vllm.extract.shell_values import ShellWord, part, pieces_of
+from lint_vllm.extract.shell_values import ShellWord, names, part, pieces_of
 from lint_vllm.launch import ByteSize, Deployment, EnvVar, GpuRequest, Image, Mount, Port, Word
 from lint_vllm.source import Span, Text
 
 Role = Literal["server", "command", "other", "unknown"]
 
-_DISTINCTIVE = frozenset(
+_DISTINCTIVE = names(
     "tensor-parallel-size pipeline-parallel-size data-parallel-size max-model-len gpu-memory-utilization max-num-seqs "
     "max-num-batched-tokens served-model-name kv-cache-dtype enforce-eager enable-prefix-caching enable-chunked-prefill "
     "tool-call-parser enable-auto-tool-choice limit-mm-per-prompt swap-space cpu-offload-gb disable-log-requests "
     "guided-decoding-backend speculative-config compilation-config enable-lora max-lora-rank enable-expert-parallel "
-    "distributed-executor-backend hf-overrides".split()
+    "distributed-executor-backend hf-overrides"
 )
 """Options by which a list of arguments is told to be vLLM's, whatever the image is called."""
 
@@ -71,14 +71,14 @@ def is_passed_on(words: Sequence[Word], image: Image, *, sure: bool) -> bool:
         return False
     if sure:
         return True
-    names = {w.value.lstrip("-").split("=", 1)[0].replace("_", "-") for w in words if w.value.startswith("--")}
-    if names & _DISTINCTIVE:
+    flags = {w.value.lstrip("-").split("=", 1)[0].replace("_", "-") for w in words if w.value.startswith("--")}
+    if flags & _DISTINCTIVE:
         return True
     named = "vllm" in image.name.lower()
-    return named and ("model" in names or first.unknown is None and re.fullmatch(r"[\w.-]+/[\w.-]+", first.value) is not None)
+    return named and ("model" in flags or (first.unknown is None and re.fullmatch(r"[\w.-]+/[\w.-]+", first.value) is not None))
 
 
-_PROGRAMS = frozenset("bash sh zsh dash ash python python3 vllm serve ray env nohup exec sleep tail nvidia-smi cat ls uv true which".split())
+_PROGRAMS = names("bash sh zsh dash ash python python3 vllm serve ray env nohup exec sleep tail nvidia-smi cat ls uv true which")
 
 
 def _is_program(word: Word) -> bool:
@@ -93,11 +93,11 @@ def _is_program(word: Word) -> bool:
 
 # docker run
 
-_SWITCHES = frozenset(
+_SWITCHES = names(
     "-d --detach --rm -i --interactive -t --tty --init --privileged --read-only -P --publish-all --no-healthcheck "
     "--oom-kill-disable --disable-content-trust -q --quiet --sig-proxy --help --no-hosts --replace --rmi --tls-verify --env-host "
     "--http-proxy --use-api-socket --passwd --unsetenv-all --no-hostname --no-deps --build -T --no-TTY --service-ports "
-    "--use-aliases --quiet-pull --remove-orphans -it -ti -dit -itd -dt -td -di -id".split()
+    "--use-aliases --quiet-pull --remove-orphans -it -ti -dit -itd -dt -td -di -id"
 )
 
 
@@ -136,8 +136,8 @@ def read_container_options(
             if equals and name.startswith("--"):
                 _take(read, name, word, part(word, len(name) + 1), context)
                 at += 1
-            elif value in _SWITCHES or not value.startswith("--") and re.fullmatch(r"-[ditqPT]+", value):
-                read.detached = read.detached or value == "--detach" or not value.startswith("--") and "d" in value
+            elif value in _SWITCHES or (not value.startswith("--") and re.fullmatch(r"-[ditqPT]+", value)):
+                read.detached = read.detached or value == "--detach" or (not value.startswith("--") and "d" in value)
                 if value == "--privileged":
                     read.complete = False
                 at += 1
@@ -196,7 +196,11 @@ def _is_option_list(words: Sequence[Word], at: int) -> bool:
     for later in words[at + 1 :]:
         if later.unknown and re.search(r"ima?ge?", later.value, re.IGNORECASE):
             return True
-        if not later.value.startswith("-") and re.fullmatch(r"[\w.-]+(?:/[\w.-]+)+(?:[:@][\w.:-]+)?", later.value) and ":" in later.value:
+        if (
+            not later.value.startswith("-")
+            and re.fullmatch(r"[\w.-]+(?:/[\w.-]+)+(?:[:@][\w.:-]+)?", later.value)
+            and ":" in later.value
+        ):
             return True
     return at + 1 < len(words) and words[at + 1].value in ("-v", "-p", "-e", "--name", "--gpus", "--ipc", "--network")
 
@@ -307,7 +311,10 @@ def volume(value: Word, span: Span) -> Mount:
 
 
 def _mount(value: Word, span: Span) -> Mount:
-    pairs = dict(p.value.split("=", 1) if "=" in p.value else (p.value, "true") for p in _fields(value, ","))
+    pairs: dict[str, str] = {}
+    for one in _fields(value, ","):
+        name, equals, given = one.value.partition("=")
+        pairs[name] = given if equals else "true"
     target = pairs.get("target") or pairs.get("dst") or pairs.get("destination") or ""
     kind = pairs.get("type", "volume")
     read_only = pairs.get("readonly", pairs.get("ro", "")) in ("true", "1")

@@ -16,12 +16,12 @@ from lint_vllm.extract.command import image_launch, pins_in, recognise
 from lint_vllm.extract.containers import image_role, parse_image
 from lint_vllm.extract.context import Context, Extraction, Follower
 from lint_vllm.extract.shell import run_script
-from lint_vllm.extract.shell_values import Expander, Piece, Scope, Variable, end_of_word, masked, word_of
+from lint_vllm.extract.shell_values import Expander, Piece, Scope, ShellWord, Variable, end_of_word, masked, names, word_of
 from lint_vllm.launch import Deployment, EnvVar, Hint, Image, Launch, Word
 from lint_vllm.source import SourceFile, Span, Text
 
-_KEYWORDS = frozenset(
-    "FROM RUN CMD LABEL MAINTAINER EXPOSE ENV ADD COPY ENTRYPOINT VOLUME USER WORKDIR ARG ONBUILD STOPSIGNAL HEALTHCHECK SHELL".split()
+_KEYWORDS = names(
+    "FROM RUN CMD LABEL MAINTAINER EXPOSE ENV ADD COPY ENTRYPOINT VOLUME USER WORKDIR ARG ONBUILD STOPSIGNAL HEALTHCHECK SHELL"
 )
 _HEREDOC = re.compile(r"<<(-?)(['\"]?)([A-Za-z_][\w.]*)\2")
 _MAX_INSTRUCTIONS = 2000
@@ -83,7 +83,9 @@ def instructions(text: Text) -> Iterator[Instruction]:
                 heredocs.append((marker.group(3), text[following : close.start()], not marker.group(2)))
                 end = close.end()
                 following = end + 1
-        yield Instruction(keyword, text[found.start(1) : found.end(1)], body.strip(), text[found.start(1) : end].span, tuple(heredocs))
+        yield Instruction(
+            keyword, text[found.start(1) : found.end(1)], body.strip(), text[found.start(1) : end].span, tuple(heredocs)
+        )
         at = following
 
 
@@ -153,13 +155,13 @@ def _expander(variables: dict[str, Variable], text: Text) -> Expander:
     return Expander(masked(text, placeholders=False), Scope(dict(variables)))
 
 
-def _expanded(text: Text, variables: dict[str, Variable]) -> Word:
+def _expanded(text: Text, variables: dict[str, Variable]) -> ShellWord:
     expander = _expander(variables, text)
     pieces = expander.value(0, len(expander.script.value))
     return word_of(pieces, text.span, text[:0])
 
 
-def _pairs(text: Text, variables: dict[str, Variable]) -> Iterator[tuple[Text, Word, Span]]:
+def _pairs(text: Text, variables: dict[str, Variable]) -> Iterator[tuple[Text, ShellWord, Span]]:
     """``A=1 B="x y"``, or the old ``NAME value``."""
     expander = _expander(variables, text)
     script = expander.script
@@ -184,7 +186,11 @@ def _pairs(text: Text, variables: dict[str, Variable]) -> Iterator[tuple[Text, W
             yield script.text[at:equals], word_of(pieces, use.span, use[:0]), span
         elif re.fullmatch(r"[A-Za-z_]\w*", value[at:stop]):
             missing = script.text[at:stop]
-            word = word_of((Piece(missing, f"{missing.value} is a build argument without a default", argument=True),), missing.span, missing[:0])
+            word = word_of(
+                (Piece(missing, f"{missing.value} is a build argument without a default", argument=True),),
+                missing.span,
+                missing[:0],
+            )
             yield missing, word, missing.span
         at = max(stop, at + 1)
 
@@ -421,8 +427,10 @@ def _commanded(stage: _Stage, context: Context) -> list[Launch]:
         if stage.image is None:
             return recognise(cmd.words, inside)
         launch = image_launch(cmd.words, stage.image, inside)
-        return [replace(launch, command=cmd.head, block=cmd.span)] if launch is not None and launch.form == "image" else (
-            [launch] if launch is not None else []
+        return (
+            [replace(launch, command=cmd.head, block=cmd.span)]
+            if launch is not None and launch.form == "image"
+            else ([launch] if launch is not None else [])
         )
     if entrypoint.words is None:
         inside = replace(inside, deployment=replace(deployment, command=()))
@@ -431,7 +439,11 @@ def _commanded(stage: _Stage, context: Context) -> list[Launch]:
     inside = replace(inside, deployment=replace(deployment, command=entrypoint.words, args=arguments))
     if not entrypoint.words:
         return recognise(arguments, inside)
-    first = entrypoint.words[-1] if entrypoint.words[0].value.rsplit("/", 1)[-1] in ("bash", "sh", "tini", "dumb-init") else entrypoint.words[0]
+    first = (
+        entrypoint.words[-1]
+        if entrypoint.words[0].value.rsplit("/", 1)[-1] in ("bash", "sh", "tini", "dumb-init")
+        else entrypoint.words[0]
+    )
     path = str(PurePosixPath(stage.workdir) / first.value)
     if path in stage.written:
         return run_script(masked(stage.written[path]), inside, arguments)

@@ -68,8 +68,10 @@ def variables_in(text: Text) -> Iterator[EnvVar]:
         around = text[found.start(group) - len(quote) : found.end(group) + len(quote)].span
         script = masked(content, placeholders=False)
         expander = Expander(script, Scope())
-        pieces = expander.value(0, len(script.value), heredoc=True) if quote != "'" else tuple(
-            b.piece for b in expander.literal(0, len(script.value))
+        pieces = (
+            expander.value(0, len(script.value), heredoc=True)
+            if quote != "'"
+            else tuple(b.piece for b in expander.literal(0, len(script.value)))
         )
         value = word_of(pieces, around, content[:0], quote)
         span = text[found.start("name") : found.end(group) + len(quote)].span
@@ -97,7 +99,7 @@ def _by_argument_string(variables: Sequence[EnvVar], context: Context) -> Launch
         flags = [w.value for w in words if w.value.startswith("--")]
         if not words or not words[0].value.startswith("-") or not proves_vllm(flags):
             continue
-        settings = ()
+        settings: tuple[Setting, ...] = ()
         if not any(f.split("=")[0] == "--model" for f in flags):
             model = _model_beside(variables, at)
             settings = (_setting(model, "model"),) if model is not None else ()
@@ -144,7 +146,8 @@ def array_launch(variables: Mapping[str, Variable], context: Context, text: Text
 
 
 def _word(variable: Variable) -> Word:
-    assert variable.name is not None and variable.entry is not None
+    assert variable.name is not None
+    assert variable.entry is not None
     return word_of(variable.pieces, variable.entry, variable.name[:0])
 
 
@@ -158,9 +161,10 @@ def _model_beside(variables: Sequence[EnvVar], at: int) -> EnvVar | None:
     """The variable that names the model of an argument string: the nearest one before it, else behind it."""
     for variable in (*reversed(variables[:at]), *variables[at:]):
         name = variable.name.value.upper()
-        if name in _names()["model"] or re.search(r"(?:MODEL|REPO)(?:_ID|_NAME|_PATH)?$", name):
-            if variable.value is not None and variable.value.value and not _OTHER_MODEL.search(name) and not _CACHE.search(name):
-                return variable
+        named = name in _names()["model"] or re.search(r"(?:MODEL|REPO)(?:_ID|_NAME|_PATH)?$", name)
+        filled = variable.value is not None and variable.value.value
+        if named and filled and not _OTHER_MODEL.search(name) and not _CACHE.search(name):
+            return variable
     return None
 
 
@@ -201,9 +205,7 @@ def _setting(variable: EnvVar, flag: str) -> Setting:
     return Setting(variable.name, flag, variable.value, literal)
 
 
-def _launch(
-    place: Span, block: Span, context: Context, wrapper: str, words: Sequence[Word], settings: Sequence[Setting]
-) -> Launch:
+def _launch(place: Span, block: Span, context: Context, wrapper: str, words: Sequence[Word], settings: Sequence[Setting]) -> Launch:
     return Launch(
         context.source,
         "env",

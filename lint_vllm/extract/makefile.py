@@ -112,7 +112,7 @@ def _recipes(text: Text, just: bool) -> Iterator[tuple[Text, dict[str, _Value]]]
             end = len(value) if end < 0 else end + 1
             line = value[at:end]
             indent = re.match(r"[ \t]+", line)
-            if not continued and line.strip() and (indent is None or not just and not line.startswith(("\t", "    "))):
+            if not continued and line.strip() and (indent is None or (not just and not line.startswith(("\t", "    ")))):
                 break
             if continued:
                 parts.append(text[at:end])

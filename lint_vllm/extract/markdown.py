@@ -7,19 +7,21 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from lint_vllm.extract.context import Context, Extraction, Follower
-from lint_vllm.extract.shell_values import Scope, masked
+from lint_vllm.extract.shell_values import Scope, masked, names
 from lint_vllm.launch import Launch
 from lint_vllm.source import SourceFile, Text
 
-_FENCE = re.compile(r"^(?P<indent>[ \t]*(?:>[ \t]?)*(?:[-*+]|\d+[.)])?[ \t]*)(?P<mark>`{3,}|~{3,})[ \t]*(?P<info>[^\r\n]*)\r?$", re.MULTILINE)
+_FENCE = re.compile(
+    r"^(?P<indent>[ \t]*(?:>[ \t]?)*(?:[-*+]|\d+[.)])?[ \t]*)(?P<mark>`{3,}|~{3,})[ \t]*(?P<info>[^\r\n]*)\r?$", re.MULTILINE
+)
 _INLINE = re.compile(r"```(?!`)[ \t]*(?:(?:bash|sh|shell|console)[ \t]+)?(?P<code>[^`\r\n]+?)[ \t]*```")
 _DIRECTIVE = re.compile(
     r"^(?P<indent>[ \t]*)(?:\.\.[ \t]+(?:code-block|code|sourcecode|prompt|parsed-literal|tab-code)::[ \t]*(?P<language>\S*)[^\r\n]*|(?P<plain>[^\r\n]*)::)[ \t]*\r?$",
     re.MULTILINE,
 )
 _PROMPT = re.compile(r"^(?P<prompt>[ \t]*(?:\([\w.-]+\)[ \t]*)?(?:[\w.@~:/-]*[$#%]|>|PS[^>\r\n]*>|❯|➜)[ \t]+)(?=\S)")
-_SHELL = frozenset(
-    "bash sh shell console zsh shell-session shellsession terminal cmd powershell text txt plaintext output none ksh bat".split()
+_SHELL = names(
+    "bash sh shell console zsh shell-session shellsession terminal cmd powershell text txt plaintext output none ksh bat"
 )
 _KINDS = {
     **dict.fromkeys(("yaml", "yml", "helm", "compose"), "yaml"),
@@ -186,9 +188,8 @@ def _shell(code: Text, context: Context, scope: Scope) -> list[Launch]:
     """Commands of one fence; a reader has typed the fences before it into the same shell."""
     from lint_vllm.extract.shell import walk_script
 
-    if not _worth_reading(code.value):
-        if not re.search(r"^\s*(?:[$#>]\s+)?(?:export\s+)?[A-Z]\w*=", code.value, re.MULTILINE):
-            return []
+    if not _worth_reading(code.value) and not re.search(r"^\s*(?:[$#>]\s+)?(?:export\s+)?[A-Z]\w*=", code.value, re.MULTILINE):
+        return []
     return walk_script(masked(without_prompts(code)), context, scope)
 
 
@@ -196,9 +197,9 @@ def without_prompts(code: Text) -> Text:
     """A console session as the script it was: with prompts in it, lines without one are output."""
     lines: list[Text] = []
     at = 0
-    for line in code.value.splitlines(keepends=True):
-        lines.append(code[at : at + len(line)])
-        at += len(line)
+    for raw in code.value.splitlines(keepends=True):
+        lines.append(code[at : at + len(raw)])
+        at += len(raw)
     prompted = [_PROMPT.match(line.value) for line in lines]
     if not any(p is not None and not p.group().strip().startswith("#") for p in prompted):
         return code

@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 
 from lint_vllm.extract.command import pin_of, recognise
 from lint_vllm.extract.context import MAX_DEPTH, Context, Extraction, Follower, Unreadable
+from lint_vllm.extract.passages import launches_in_passage
 from lint_vllm.extract.shell_branches import merged
 from lint_vllm.extract.shell_values import (
     Expander,
@@ -119,9 +120,7 @@ def _worth_reading(value: str) -> bool:
 def _as_shell_word(word: Word) -> ShellWord:
     if isinstance(word, ShellWord):
         return word
-    return ShellWord(
-        word.content, word.span, word.quote, word.unknown, word.defined, word.conditional, pieces_of(word), False
-    )
+    return ShellWord(word.content, word.span, word.quote, word.unknown, word.defined, word.conditional, pieces_of(word), False)
 
 
 @functools.cache
@@ -332,6 +331,10 @@ class _Run:
         if heredoc is not None and self._reads_script(words):
             self._read_script(words, heredoc, env)
             return False
+        if heredoc is not None and (kind := _reads_passage(words)) is not None:
+            text = Text.join([p.text for p in heredoc], words[0].content[:0])
+            self._collect(launches_in_passage(kind, text, replace(self.context, deployment=None).deeper()))
+            return False
         if name in ("cat", "tee", "sudo") and heredoc is not None:
             self._write(words, heredoc, target)
             return False
@@ -381,7 +384,9 @@ class _Run:
             self.shared.pins.extend(pin for w in words if (pin := pin_of(w)) is not None)
         if "ray" in (v.rsplit("/", 1)[-1] for v in values) and "start" in values:
             self.shared.ray = True
-        if first in ("kill", "pkill", "killall", "wait") or first in ("docker", "podman") and set(values[1:3]) & {"rm", "stop", "kill"}:
+        if first in ("kill", "pkill", "killall", "wait") or (
+            first in ("docker", "podman") and set(values[1:3]) & {"rm", "stop", "kill"}
+        ):
             self.shared.group += 1
 
     # Lost flags
@@ -408,9 +413,7 @@ class _Run:
             reason = "the line before does not end in a backslash"
         launch = self.shared.launches[-1]
         if self.shared.silent == 0:
-            self.shared.launches[-1] = replace(
-                launch, lost=(*launch.lost, *words), lost_reason=launch.lost_reason or reason
-            )
+            self.shared.launches[-1] = replace(launch, lost=(*launch.lost, *words), lost_reason=launch.lost_reason or reason)
 
     # Redirections
 
@@ -752,7 +755,10 @@ class _Run:
         if node.type == "pipeline":
             return any(self._is_test(c) for c in node.children if c.is_named)
         text = self._text(node)
-        return re.match(r"(?:\[|test|grep|egrep|command -v|which|type|hash|pgrep|nvidia-smi|curl|ls|nc|diff|cmp)\b|\[", text) is not None
+        return (
+            re.match(r"(?:\[|test|grep|egrep|command -v|which|type|hash|pgrep|nvidia-smi|curl|ls|nc|diff|cmp)\b|\[", text)
+            is not None
+        )
 
     def _subshell(self, node: Node) -> bool:
         before = self.scope
@@ -991,6 +997,19 @@ class _Run:
         return False
 
 
+def _reads_passage(words: Sequence[ShellWord]) -> str | None:
+    """The kind of text that a command reads from its standard input (``kubectl apply -f -``, ``python -``)."""
+    values = [w.value for w in words]
+    programs = {v.rsplit("/", 1)[-1] for v in values[:3]}
+    dash = "-" in values or "/dev/stdin" in values or "-f-" in values or "--filename=-" in values
+    if programs & {"kubectl", "oc", "docker", "podman", "docker-compose", "k3s", "microk8s"} and dash:
+        return "yaml"
+    first = values[0].rsplit("/", 1)[-1]
+    if re.fullmatch(r"python[\d.]*", first) and all(v.startswith("-") for v in values[1:]) and "-c" not in values:
+        return "python"
+    return None
+
+
 class _BodyOnly:
     """A ``for`` statement seen as its body alone: the list of values holds no statements."""
 
@@ -1059,7 +1078,9 @@ def _without_last_newline(pieces: Pieces) -> Pieces:
     return (*pieces[:-1], replace(last, text=last.text[: len(last.text.value.rstrip("\n"))]))
 
 
-_EMPTY_TEST = re.compile(r"(?:-z|! -n)\s+\"?\$\{?([A-Za-z_]\w*)(?::?[-+][^}]*)?\}?\"?|\"\$\{?([A-Za-z_]\w*)(?::?-)?\}?\"\s*==?\s*(?:\"\"|'')")
+_EMPTY_TEST = re.compile(
+    r"(?:-z|! -n)\s+\"?\$\{?([A-Za-z_]\w*)(?::?[-+][^}]*)?\}?\"?|\"\$\{?([A-Za-z_]\w*)(?::?-)?\}?\"\s*==?\s*(?:\"\"|'')"
+)
 _FILLED_TEST = re.compile(r"-n\s+\"?\$\{?([A-Za-z_]\w*)(?::?[-+][^}]*)?\}?\"?")
 
 _TRANSPARENT = frozenset({"program", "compound_statement", "do_group", "else_clause"})

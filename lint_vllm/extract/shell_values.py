@@ -25,6 +25,11 @@ _OPERATOR = re.compile(r":?[-=+?]|##?|%%?|//?|\^\^?|,,?|:|@")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "e": "\x1b", "E": "\x1b"}
 
 
+def names(text: str) -> frozenset[str]:
+    """Names separated by blanks."""
+    return frozenset(text.split())
+
+
 @dataclass(frozen=True, slots=True)
 class Piece:
     """A run of characters of one origin. ``unknown`` says why its value cannot be known; the text is then as written.
@@ -204,9 +209,8 @@ def masked(text: Text, placeholders: bool = True) -> Script:
         if found[0] == "<":
             if not placeholders or not _placeholder(value, start):
                 continue
-        elif found.startswith("{#"):
-            if start and value[start - 1] in "$" or "\n" in found:
-                continue
+        elif found.startswith("{#") and ((start and value[start - 1] == "$") or "\n" in found):
+            continue
         control = _CONTROL.match(found) or _ASSIGNS.match(found)
         if control:
             # A line that holds nothing but control vanishes whole, so that a continuation around it stays one.
@@ -325,7 +329,8 @@ class Expander:
             return [word_of(pieces, self.script.place(start, end), use[:0], quote, spreads=spreads)]
         out = []
         for pieces, spreads in fields:
-            item = next((b for b in bits if isinstance(b, _Items) for b in b.words if b.pieces == pieces and pieces), None)
+            items = (word for bit in bits if isinstance(bit, _Items) for word in bit.words)
+            item = next((word for word in items if pieces and word.pieces == pieces), None)
             if item is not None:
                 out.append(item)
                 continue
@@ -457,7 +462,7 @@ class Expander:
             if c not in "\\'\"$`":
                 i += 1
                 continue
-            if c == "'" and double or c == '"' and heredoc:
+            if (c == "'" and double) or (c == '"' and heredoc):
                 i += 1
                 continue
             if c == "$" and not self._expands(i, j, double):
@@ -527,7 +532,7 @@ class Expander:
                     i += 1
             elif c == '"':
                 stack.append('"')
-            elif c == "'" and "\"" not in stack or c == "'" and top == ")":
+            elif (c == "'" and '"' not in stack) or (c == "'" and top == ")"):
                 close = s.find("'", i + 1, j)
                 i = j if close < 0 else close
             elif c == "$" and s[i + 1 : i + 2] in ("{", "("):
@@ -546,7 +551,7 @@ class Expander:
         following = self.script.value[i + 1 : i + 2] if i + 1 < j else ""
         if not following:
             return False
-        return following in "{(@*#?$!-_" or following.isalnum() and following.isascii() or (following in "'\"" and not double)
+        return following in "{(@*#?$!-_" or (following.isalnum() and following.isascii()) or (following in "'\"" and not double)
 
     def _end_of_expansion(self, i: int, j: int, double: bool) -> int:
         s = self.script.value
@@ -608,7 +613,9 @@ class Expander:
             last = i
         yield from self.literal(last, j)
 
-    def _unknown(self, i: int, stop: int, reason: str, double: bool, *, argument: bool = False, spreads: bool | None = None) -> _Bit:
+    def _unknown(
+        self, i: int, stop: int, reason: str, double: bool, *, argument: bool = False, spreads: bool | None = None
+    ) -> _Bit:
         text = self.script.text[i:stop]
         piece = Piece(text, reason, self.script.is_optional(i), argument)
         return _Bit(piece, split=not double, spreads=not double if spreads is None else spreads)
@@ -694,7 +701,7 @@ class Expander:
         variable = self._named(name)
         if prefix:
             yield self._measured(prefix, name, index, variable, i, stop, double)
-        elif index is not None and index in ("@", "*") or name in ("@", "*"):
+        elif (index is not None and index in ("@", "*")) or name in ("@", "*"):
             yield from self._all_items(name, variable, op, operand, i, stop, end, double)
         elif index is not None:
             yield from self._item(variable, name, index, i, stop, double)
@@ -819,7 +826,9 @@ class Expander:
         argument = variable is not None and variable.argument
         if variable is None or variable.items is not None or variable.unknown:
             known = variable is None and not name.isdigit()
-            reason = f"{name} has no value in this file" if known else f"{_short(self.script.value[i:stop])} is only known at run time"
+            reason = (
+                f"{name} has no value in this file" if known else f"{_short(self.script.value[i:stop])} is only known at run time"
+            )
             is_argument = argument or name.isdigit()
             yield self._unknown(i, stop, reason, double, argument=is_argument, spreads=False)
             return
@@ -922,9 +931,9 @@ class _Arithmetic:
             variable = self.scope.get(token)
             known = variable is not None and variable.items is None and not variable.unknown
             if known and variable is not None and not any(p.conditional for p in variable.pieces) and self.depth < 8:
-                number = _Arithmetic(variable.text, self.scope, self.depth + 1).result()
-                if number is not None:
-                    return number
+                inner = _Arithmetic(variable.text, self.scope, self.depth + 1).result()
+                if inner is not None:
+                    return inner
         raise ValueError(token)
 
 
@@ -952,7 +961,7 @@ def end_of_word(expander: Expander, i: int, end: int) -> int:
             if value.startswith(("\\\n", "\\\r\n"), i):
                 return i
             i += 2
-        elif value[i] in "'\"" or value[i] == "$" and value[i + 1 : i + 2] in ("{", "("):
+        elif value[i] in "'\"" or (value[i] == "$" and value[i + 1 : i + 2] in ("{", "(")):
             i = expander.skip(i, end)
         else:
             i += 1
