@@ -196,10 +196,10 @@ def judged(
         parts.append(estimate.cuda_graphs)
     reserved = config.mm_ipc_gpu_memory_gb * GIB
     pool: Quantity | None = None
-    if config.kv_cache_memory_bytes is not None:
-        pool = Quantity.exact(config.kv_cache_memory_bytes)
-    elif config.num_gpu_blocks_override is not None:
+    if config.num_gpu_blocks_override is not None:
         pool = Quantity.exact(config.num_gpu_blocks_override * layout.bytes_per_block)
+    elif config.kv_cache_memory_bytes is not None:
+        pool = Quantity.exact(config.kv_cache_memory_bytes)
     elif requested is not None and known_weights is not None:
         used = combined(parts)
         pool = Quantity(requested.low - used.high - reserved, requested.likely - used.likely - reserved, requested.high - used.low - reserved)
@@ -272,7 +272,7 @@ def point(end: Literal["best", "likely", "worst"], budget: Budget, estimate: Run
         weights=small(budget.weights),
         load_peak=small(budget.load_peak),
         pool=large(pool),
-        graphs_beside=0.0 if estimate.graphs_inside else small(estimate.cuda_graphs),
+        graphs_beside=0.0 if estimate.graphs_inside or not estimate.cuda_graphs.high else small(estimate.cuda_graphs) + small(estimate.outside),
         ceiling=None,
     )
 

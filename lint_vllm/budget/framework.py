@@ -15,7 +15,7 @@ from lint_vllm.facts import version_key
 def framework(config: EngineConfig) -> Quantity:
     """Bytes per GPU that vLLM counts against its share besides weights, activations and graphs."""
     constants = Quantity.total(gib("framework", name) for name in drivers(config))
-    counts = _penalty_counts(config)
+    counts = penalty_counts(config)
     return constants + Quantity(counts if config.release_sure else 0.0, counts, counts) + _expert_copies(config)
 
 
@@ -30,8 +30,17 @@ def _expert_copies(config: EngineConfig) -> Quantity:
     return times(spread("framework", "rocm_experts_share"), experts * bits / 8 / config.world_size)
 
 
-def _penalty_counts(config: EngineConfig) -> float:
-    """Runner V2 keeps a count a token of the vocabulary for every sequence (v1/worker/gpu/sample/penalties.py)."""
+def outside(config: EngineConfig) -> Quantity:
+    """Bytes per GPU that the process holds and vLLM does not count against its share."""
+    release = version_key(config.release)
+    if config.v1 and release < (0, 9, 1):
+        return Quantity.exact(0)
+    context = gib("outside", "context_gib")
+    return context + gib("outside", "nccl_gib") if config.world_size > 1 and release >= (0, 11) else context
+
+
+def penalty_counts(config: EngineConfig) -> float:
+    """Bytes: runner V2 keeps a count a token of the vocabulary for every sequence (v1/worker/gpu/sample/penalties.py)."""
     if model_runner(config) != "v2" or config.runner == "pooling":
         return 0.0
     return float(coefficients()["runner"]["penalty_counts"]) * config.max_num_seqs * (config.model.vocab_size or 0) * 4

@@ -17,7 +17,7 @@ class RuntimeEstimate:
 
     ``activations``, ``framework`` and ``margin`` always come out of the share. ``cuda_graphs`` comes out of the share
     when ``graphs_inside``; else it is captured after the pool is sized and must fit beside the share:
-    total - share - what other processes hold. ``load_peak`` is what loading needs *beside* the weights that stay,
+    total - share - ``outside`` - what other processes hold. ``load_peak`` is what loading needs *beside* the weights that stay,
     CUDA context included: weights + load_peak is judged against the whole card.
     """
 
@@ -27,6 +27,8 @@ class RuntimeEstimate:
     margin: Quantity
     load_peak: Quantity
     graphs_inside: bool
+    outside: Quantity = Quantity(0.0, 0.0, 0.0)
+    """What the process holds beside the share in any case: CUDA context, and communicators made before the snapshot."""
 
     @property
     def in_share(self) -> Quantity:
@@ -46,6 +48,7 @@ def estimate(config: EngineConfig, weights: Quantity | None = None) -> RuntimeEs
         margin=gib("margin", "gib"),
         load_peak=load_peak.while_loading(config, weights),
         graphs_inside=graphs.inside_share(config),
+        outside=framework.outside(config),
     )
 
 
