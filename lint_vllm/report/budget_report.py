@@ -30,7 +30,7 @@ def render(name: str, cases: Sequence[Case]) -> str:
     if name == "json":
         from lint_vllm.budget.report import budget_json
 
-        rows = [{**budget_json(case.facts, case.facts.budget), **_place(case)} for case in cases]
+        rows = [{**_place(case), **budget_json(case.facts, case.facts.budget)} for case in cases]
         return json.dumps({"version": VERSION, "budgets": rows}, indent=2, ensure_ascii=False) + "\n"
     if not cases:
         return "no launches\n"
