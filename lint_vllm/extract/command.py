@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
-from lint_vllm.extract.containers import image_of, image_role, is_passed_on, parse_image
+from lint_vllm.extract.containers import image_of, image_role, is_passed_on, parse_image, read_container_options
 from lint_vllm.extract.context import MAX_DEPTH, Context
 from lint_vllm.extract.overrides import rollout_settings
 from lint_vllm.extract.shell_values import Piece, Script, ShellWord, names, part, pieces_of, word_of
