@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from lint_vllm.arguments.model import ArgumentSet
     from lint_vllm.budget.result import Budget
     from lint_vllm.inspection import Case
+    from lint_vllm.launch import Launch
     from lint_vllm.result import Run
 
 __all__ = ["budget", "find_launches", "lint", "parse_arguments"]
@@ -46,20 +47,27 @@ def find_launches(
     return inspect_paths(_strings(paths), _request(facts, isolated)).cases
 
 
-def parse_arguments(argv: Sequence[str], vllm_version: str, folder: str | os.PathLike[str] | None = None) -> ArgumentSet:
-    """The words after ``vllm serve`` as the parser of a release reads them.
+def parse_arguments(
+    argv: Sequence[str] | Launch, vllm_version: str, folder: str | os.PathLike[str] | None = None
+) -> ArgumentSet:
+    """``["vllm", "serve", MODEL, ...]`` or ``["python", "-m", "vllm.entrypoints.openai.api_server", ...]`` as a release reads it.
 
-    ``folder`` is where ``--config`` files are looked for (default: the working folder). A release between two known ones is
-    read as the older, a newer one as the newest known. Raises ``ValueError`` for something that is no release.
+    A :class:`Launch` found in a file is taken as well, and so are the words after ``vllm serve`` alone. ``folder`` is where
+    ``--config`` files are looked for (default: the working folder). A release between two known ones is read as the older, a
+    newer one as the newest known. Raises ``ValueError`` for something that is no release.
     """
-    from lint_vllm.command_line import launch_from_arguments
-    from lint_vllm.inspection import Follower, read_arguments
+    from lint_vllm.arguments.parse import read_in_folder
+    from lint_vllm.command_line import NotALaunch, launch_from_arguments, launch_from_command
+    from lint_vllm.launch import Launch
 
     if not vllm_version.lstrip("v")[:1].isdigit():
         raise ValueError(f"not a vLLM release: {vllm_version!r}")
-    launch = launch_from_arguments(argv)
-    place = os.path.join(os.fspath(folder) if folder is not None else os.getcwd(), launch.path)
-    return read_arguments(launch, vllm_version, Follower(place, Request()))
+    if not isinstance(argv, Launch):
+        try:
+            argv = launch_from_command(argv)
+        except NotALaunch:
+            argv = launch_from_arguments(argv)
+    return read_in_folder(argv, vllm_version, os.getcwd() if folder is None else folder)
 
 
 def budget(argv: Sequence[str], *, facts: Stated | None = None, isolated: bool = False) -> Budget:

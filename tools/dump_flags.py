@@ -385,8 +385,8 @@ class Schema:
             shape = self.shape(hint) if hint is not None else "any"
             entry: dict[str, Any] = {"type": shape, "default": default}
             entry.update(kept)
-            if field in before:
-                entry["validator"] = before[field]
+            if field in before or "*" in before:
+                entry["validator"] = before.get(field, before.get("*"))
             record["fields"][field] = entry
 
     def shape(self, hint: Any) -> Any:
@@ -411,9 +411,7 @@ class Schema:
             if hint in (bool, int, float, str):
                 return hint.__name__
             if issubclass(hint, enum.Enum):
-                self.enums[hint.__name__] = {
-                    member: plain(value.value) for member, value in hint.__members__.items()
-                }
+                self.enums[hint.__name__] = {member: plain(value.value) for member, value in hint.__members__.items()}
                 return ["enum", hint.__name__]
             if dataclasses.is_dataclass(hint) or hasattr(hint, "model_fields"):
                 self.add(hint)
@@ -537,10 +535,10 @@ def both_surfaces(schema: Schema) -> dict[str, dict[str, Any]]:
     serve, module = options(serve_parser(), schema), options(module_parser(), schema)
     merged = {}
     for key, entry in serve.items():
-        merged[key] = entry if key in module or not key.startswith("-") else {**entry, "only": "serve"}
+        merged[key] = entry if key in module else {**entry, "only": "serve"}
     for key, entry in module.items():
         if key not in merged:
-            merged[key] = {**entry, "only": "api_server"} if key.startswith("-") else entry
+            merged[key] = {**entry, "only": "api_server"}
     return merged
 
 

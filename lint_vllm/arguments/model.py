@@ -20,6 +20,7 @@ ProblemKind = Literal[
     "stray",  # a word that belongs to nothing
     "conflict",  # flags that exclude or require each other
     "duplicate",  # given twice; the last wins (not an error)
+    "ignored",  # accepted and without effect: a positional model of the module, --config=FILE, false in a --config file
     "other",
 ]
 
@@ -117,6 +118,10 @@ class ArgumentSet:
     defaults: Mapping[str, object] = field(default_factory=dict, repr=False)
     complete: bool = True
     """False when arguments may be missing (an unknown ``"$@"``, a template loop): absence then proves nothing."""
+    late_problems: tuple[Problem, ...] = ()
+    """What configuration classes object to after the parser accepted (``stage`` "config"), from the arguments alone."""
+    form: str = "serve"
+    """Whose parser read it: ``serve``, ``api_server``, ``python``."""
 
     def get(self, dest: str) -> Argument | None:
         """The occurrence that counts, by dest or by flag name with dashes."""

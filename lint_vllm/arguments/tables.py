@@ -33,25 +33,27 @@ def release_key(release: str) -> tuple[int, ...]:
     return tuple(numbers)
 
 
-def _text(name: str) -> str:
+def data_text(name: str) -> str:
+    """The text of a data file of this part."""
     return resources.files("lint_vllm").joinpath("data", "flags", name).read_text(encoding="utf-8")
 
 
 @functools.lru_cache(maxsize=1)
 def known_releases() -> tuple[str, ...]:
     """Every release with a table, oldest first."""
-    return tuple(json.loads(_text("releases.json")))
+    return tuple(json.loads(data_text("releases.json")))
 
 
 @functools.lru_cache(maxsize=8)
-def _history(file: str) -> dict[tuple[str, ...], list[Any]]:
+def history_of(file: str) -> dict[tuple[str, ...], list[Any]]:
+    """Name -> ``[[release, changes | None], ...]`` of one data file (``options``, ``env``, ``classes``, ``enums``, ``python``)."""
     found: dict[tuple[str, ...], list[Any]] = {}
-    for line in json.loads("[" + _text(f"{file}.jsonl").strip().replace("\n", ",") + "]"):
+    for line in json.loads("[" + data_text(f"{file}.jsonl").strip().replace("\n", ",") + "]"):
         found[tuple(line[:-1])] = line[-1]
     return found
 
 
-def _states(steps: list[Any]) -> Iterator[tuple[str, State | None]]:
+def states_of(steps: list[Any]) -> Iterator[tuple[str, State | None]]:
     """The full state after each step; ``None`` where the thing is gone."""
     state: State | None = None
     for release, changes in steps:
@@ -66,7 +68,7 @@ def _states(steps: list[Any]) -> Iterator[tuple[str, State | None]]:
 
 def _at(steps: list[Any], key: tuple[int, ...]) -> State | None:
     found: State | None = None
-    for release, state in _states(steps):
+    for release, state in states_of(steps):
         if release_key(release) > key:
             break
         found = state
@@ -75,7 +77,7 @@ def _at(steps: list[Any], key: tuple[int, ...]) -> State | None:
 
 def _all_at(file: str, release: str) -> dict[tuple[str, ...], State]:
     key = release_key(release)
-    states = ((name, _at(steps, key)) for name, steps in _history(file).items())
+    states = ((name, _at(steps, key)) for name, steps in history_of(file).items())
     return {name: state for name, state in states if state is not None}
 
 
@@ -200,7 +202,7 @@ class ConfigClass:
     fields: Mapping[str, ClassField]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class FlagTable:
     """Everything one release accepts."""
 

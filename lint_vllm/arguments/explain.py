@@ -1,0 +1,282 @@
+"""Refusals and conditions in plain words, with the nearest real names and what replaced a removed one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+
+from lint_vllm.arguments.checks import Check
+from lint_vllm.arguments.history import flag_history
+from lint_vllm.arguments.matching import Refusal, Use
+from lint_vllm.arguments.model import Argument, Problem, ProblemKind
+from lint_vllm.arguments.nearest import nearest
+from lint_vllm.arguments.tables import FlagTable, Option
+from lint_vllm.arguments.tokens import Token
+from lint_vllm.arguments.values import BadValue
+from lint_vllm.launch import Word
+from lint_vllm.source import Span
+
+_DASHES = "-\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d"
+
+
+class Explainer:
+    """Makes problems for one release and start-up form."""
+
+    def __init__(self, table: FlagTable, form: str, flags: Mapping[str, Option]) -> None:
+        self.table = table
+        self.form = form
+        self.flags = flags
+
+    # ------------------------------------------------------------ names
+    def meant(self, refusal: Refusal) -> tuple[str, ...]:
+        """The real options that a refused word looks like; none for a word that is no name."""
+        if refusal.kind == "unknown":
+            return self.suggest(refusal.spelling)
+        if refusal.kind == "stray" and len(refusal.token.text) > 3:
+            name = refusal.token.text.partition("=")[0]
+            if name[0] in _DASHES or ("=" in refusal.token.text and self._dashed(name) in self.flags):
+                return self.suggest(name)
+        return ()
+
+    def suggest(self, name: str) -> tuple[str, ...]:
+        """Real spellings for a misspelt one: right dashes and case first, then by distance."""
+        dashed = self._dashed(name)
+        if dashed in self.flags:
+            return (dashed,)
+        lower = dashed.lower()
+        if lower in self.flags:
+            return (lower,)
+        split = next((lower[:i] for i in range(len(lower) - 1, 4, -1) if lower[:i] in self.flags), None)
+        if split is not None and (lower[len(split)] in " :" or lower[len(split) :].isdigit()):
+            return (split,)
+        hidden = frozenset(f for option in self.table.options for f in option.off)
+        names = self.flags if lower.startswith(("--no-", "--disable-", "--enable-")) else self._visible(hidden)
+        return nearest(lower, (flag for flag in names if flag.startswith("--")))
+
+    def _visible(self, hidden: frozenset[str]) -> Iterable[str]:
+        return (flag for flag in self.flags if flag not in hidden)
+
+    @staticmethod
+    def _dashed(name: str) -> str:
+        return "--" + name.lstrip(_DASHES).replace("_", "-").partition(".")[0]
+
+    # ------------------------------------------------------------ problems
+    def refusal(self, refusal: Refusal) -> Problem:
+        make = {
+            "unknown": self._unknown,
+            "ambiguous": self._ambiguous,
+            "missing_value": self._missing,
+            "unexpected_value": self._unexpected,
+            "stray": self._stray,
+            "help": self._help,
+        }
+        return make[refusal.kind](refusal)
+
+    def _unknown(self, refusal: Refusal) -> Problem:
+        token, name, release = refusal.token, refusal.spelling, self.table.release
+        kind: ProblemKind = "unknown"
+        removed = introduced = successor = None
+        known = name if name in self.table.by_flag else None
+        history = flag_history(name) if name.startswith("--") else None
+        suggestions = self.suggest(name)
+        if known is not None:
+            where = "`vllm serve`" if self.table.by_flag[name].only == "serve" else "the api_server module"
+            message = f"{name} belongs to {where} in vLLM {release}"
+            suggestions = ()
+        elif history is not None and (removed := history.removed_before(release)):
+            kind, suggestions = "removed", ()
+            successor = history.successor.words if history.successor else None
+            message = f"{name} was removed in vLLM {removed}" + (f"; {successor}" if successor else "")
+        elif history is not None and (introduced := history.introduced_after(release)):
+            suggestions = ()
+            message = f"{name} comes with vLLM {introduced}; vLLM {release} does not know it"
+        else:
+            message = f"vLLM {release} has no option {name}"
+            if suggestions:
+                message += f"; nearest: {', '.join(suggestions)}"
+        return Problem(
+            kind,
+            True,
+            message,
+            _name_span(token, name),
+            flag=name,
+            known_flag=known or (name if history is not None else None),
+            value=_value_text(refusal),
+            suggestions=suggestions,
+            removed_in=removed,
+            introduced_in=introduced,
+            successor=successor,
+            words=_words(token, *refusal.following),
+        )
+
+    def _ambiguous(self, refusal: Refusal) -> Problem:
+        listed = ", ".join(refusal.candidates[:6]) + (" ..." if len(refusal.candidates) > 6 else "")
+        history = flag_history(refusal.spelling)
+        removed = history.removed_before(self.table.release) if history else None
+        successor = history.successor.words if history and history.successor else None
+        return Problem(
+            "ambiguous",
+            True,
+            f"{refusal.spelling} could mean {listed} in vLLM {self.table.release}",
+            _name_span(refusal.token, refusal.spelling),
+            flag=refusal.spelling,
+            known_flag=refusal.spelling if history else None,
+            value=_value_text(refusal),
+            suggestions=refusal.candidates,
+            removed_in=removed,
+            successor=successor if removed else None,
+            words=_words(refusal.token, *refusal.following),
+        )
+
+    def _missing(self, refusal: Refusal) -> Problem:
+        option = refusal.option
+        assert option is not None
+        several = "at least one value" if option.takes_many else "a value"
+        return Problem(
+            "missing_value",
+            True,
+            f"{refusal.spelling} needs {several}",
+            refusal.token.span,
+            flag=refusal.spelling,
+            known_flag=option.flag,
+            words=_words(refusal.token),
+        )
+
+    def _unexpected(self, refusal: Refusal) -> Problem:
+        option, value = refusal.option, refusal.value
+        assert option is not None and value is not None
+        return Problem(
+            "unexpected_value",
+            True,
+            f"{refusal.spelling} is a switch and takes no value",
+            value.span,
+            flag=refusal.spelling,
+            known_flag=option.flag,
+            value=value.text,
+            suggestions=self._instead(option, value.text),
+            words=_words(refusal.token),
+        )
+
+    def _stray(self, refusal: Refusal) -> Problem:
+        token, after = refusal.token, refusal.after
+        suggestions = self.meant(refusal)
+        if after is not None:
+            message = f"{after.flag} is a switch and takes no value; {token.text!r} belongs to nothing"
+            suggestions = self._instead(after, token.text) or suggestions
+        elif suggestions:
+            message = f"{token.text!r} is no option as written"
+        else:
+            message = f"{token.text!r} belongs to no option"
+        return Problem(
+            "stray",
+            True,
+            message,
+            token.span,
+            flag=after.flag if after is not None else None,
+            known_flag=after.flag if after is not None else None,
+            value=token.text,
+            suggestions=suggestions,
+            words=_words(token),
+        )
+
+    def _help(self, refusal: Refusal) -> Problem:
+        return Problem("other", True, "prints help and exits", refusal.token.span, flag=refusal.token.text, words=_words(refusal.token))
+
+    @staticmethod
+    def _instead(option: Option, value: str) -> tuple[str, ...]:
+        """How a switch is written for what its value meant."""
+        word = value.strip().lower()
+        if word in ("true", "yes", "on", "1"):
+            return (option.flag,)
+        if word in ("false", "no", "off", "0") and option.negative is not None:
+            return (option.negative,)
+        return ()
+
+    def bad_value(self, use: Use, token: Token, error: BadValue, span: Span) -> Problem:
+        wrong = error.key[-1] if error.key and "has no key" in str(error) else token.text
+        close = nearest(str(wrong).lower(), error.expected) if error.expected else ()
+        folded = tuple(name for name in error.expected if name.lower() == str(wrong).lower())
+        return Problem(
+            "bad_value",
+            True,
+            f"{use.option.flag} {_short(token.text)}: {error}",
+            span,
+            flag=use.spelling,
+            known_flag=use.option.flag,
+            value=token.text,
+            suggestions=folded or close,
+            words=_words(*(token for token in use.values if not use.attached)) or _words(use.name),
+        )
+
+    def check(self, check: Check, argument: Argument | None, fallback: Span) -> Problem:
+        option = self.table.by_dest.get(check.at)
+        kind: ProblemKind = "bad_value" if check.kind == "bad_value" else "conflict"
+        span = fallback
+        if argument is not None:
+            span = argument.value_span if kind == "bad_value" and argument.value_span is not None else argument.name_span
+        return Problem(
+            kind,
+            True,
+            check.message,
+            span,
+            flag=argument.spelled if argument is not None else None,
+            known_flag=option.flag if option is not None else None,
+            value=argument.raw if argument is not None else None,
+            stage="config" if check.stage == "config" else "parser",
+            argument=argument,
+        )
+
+    def duplicate(self, earlier: Argument, later: Argument) -> Problem:
+        return Problem(
+            "duplicate",
+            False,
+            f"{later.flag} is given twice; the last one holds",
+            later.span,
+            flag=later.spelled,
+            known_flag=later.flag,
+            value=later.raw,
+            argument=later,
+            related=earlier.span,
+        )
+
+    def ignored_model(self, word: Token) -> Problem:
+        default = self.table.defaults.get("model")
+        return Problem(
+            "ignored",
+            False,
+            f"the api_server module takes no positional model: {default} would be served; use --model",
+            word.span,
+            flag="model_tag",
+            value=word.text,
+            suggestions=("--model",),
+            words=_words(word),
+        )
+
+    def ignored_config(self, argument: Argument) -> Problem:
+        return Problem(
+            "ignored",
+            False,
+            "vLLM reads a --config file only when its path is a word of its own; with = it is ignored",
+            argument.span,
+            flag=argument.spelled,
+            known_flag="--config",
+            value=argument.raw,
+            argument=argument,
+        )
+
+
+def _words(*tokens: Token) -> tuple[Word, ...]:
+    return tuple(token.word for token in tokens if token.word is not None)
+
+
+def _name_span(token: Token, name: str) -> Span:
+    return token.cut(0, token.text.find("=")).span if "=" in token.text and len(token.text) > len(name) else token.span
+
+
+def _value_text(refusal: Refusal) -> str | None:
+    if refusal.value is not None:
+        return refusal.value.text
+    return " ".join(token.text for token in refusal.following) if refusal.following else None
+
+
+def _short(text: str) -> str:
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,444 @@
+"""A launch read exactly as the parser of one vLLM release reads it."""
+
+from __future__ import annotations
+
+import functools
+import os
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
+
+from lint_vllm.arguments import tokens as words
+from lint_vllm.arguments.checks import broken
+from lint_vllm.arguments.config_file import UnreadableConfig, read_config
+from lint_vllm.arguments.dialect import Dialect, dialect_of
+from lint_vllm.arguments.explain import Explainer
+from lint_vllm.arguments.json_place import json_key_span, json_value_span
+from lint_vllm.arguments.matching import Outcome, Refusal, Use, match
+from lint_vllm.arguments.model import Argument, ArgumentSet, Problem
+from lint_vllm.arguments.objects import lora_modules, prompt_adapters, store_boolean
+from lint_vllm.arguments.python_call import read_call
+from lint_vllm.arguments.schema import SchemaError, validate_object
+from lint_vllm.arguments.tables import FlagTable, Option, table_for
+from lint_vllm.arguments.tokens import Token, Trouble, token_of
+from lint_vllm.arguments.values import BadValue, Reader
+from lint_vllm.known import Known, Unknown
+from lint_vllm.launch import Launch, Setting
+from lint_vllm.source import SourceFile, Span, Text
+
+ConfigReader = Callable[[str], "SourceFile | None"]
+"""A ``--config`` path as written -> its file; ``None`` where it cannot be looked at. Raises ``OSError`` for a missing one."""
+
+_HELP = Option("--help", "help", ("-h", "--help"), kind="help")
+_NOT_VALUES = frozenset({"model", "model_tag", "config"})
+
+
+def read_launch(launch: Launch, release: Known[str], config_reader: ConfigReader | None = None) -> ArgumentSet:
+    """The arguments of a launch and everything its parser objects to. Never raises on what the launch holds.
+
+    ``config_reader`` is asked for ``--config`` files that the launch's settings do not already stand for.
+    """
+    table = table_for(release.value).table
+    if launch.form == "python":
+        return read_call(launch, release, table)
+    if launch.form == "other" or launch.wrapper is not None and not launch.settings and launch.form == "env":
+        return _unread(launch, release, table)
+    return _Reading(launch, release, table, config_reader).read()
+
+
+def read_in_folder(launch: Launch, version: str, folder: str | os.PathLike[str]) -> ArgumentSet:
+    """A launch as ``version`` reads it, with ``--config`` files looked for in ``folder``."""
+
+    def reader(path: str) -> SourceFile:
+        return SourceFile.read(os.path.join(os.fspath(folder), path))
+
+    return read_launch(launch, Known(version, "given"), reader)
+
+
+@functools.lru_cache(maxsize=64)
+def flags_of(table: FlagTable, form: str) -> Mapping[str, Option]:
+    """Every spelling that ``vllm serve`` (``serve``) or the module (``api_server``) knows, help included."""
+    own = {flag: option for flag, option in table.by_flag.items() if option.only in (None, form)}
+    return MappingProxyType({"-h": _HELP, "--help": _HELP, **own})
+
+
+def _unread(launch: Launch, release: Known[str], table: FlagTable) -> ArgumentSet:
+    """Arguments that another program reads first: nothing is known of them."""
+    return ArgumentSet(launch, release, (), (), Unknown("another program reads these arguments"), complete=False, defaults=table.defaults)
+
+
+class _Reading:
+    def __init__(self, launch: Launch, release: Known[str], table: FlagTable, config_reader: ConfigReader | None) -> None:
+        self.launch = launch
+        self.release = release
+        self.table = table
+        self.dialect: Dialect = dialect_of(table.release)
+        self.form = self._form()
+        self.flags = flags_of(table, self.form)
+        self.reader = Reader(table, self.dialect)
+        self.config_reader = config_reader
+        self.trouble = Trouble()
+        self.explain = Explainer(table, self.form, self.flags)
+        self.arguments: list[Argument] = []
+        self.spoiled: set[str] = set()
+        """Dests whose value could not be read."""
+
+    def _form(self) -> str:
+        if self.launch.form == "api_server":
+            return "api_server"
+        if self.launch.form == "image":
+            return self.dialect.image_entry
+        return "serve"
+
+    # ------------------------------------------------------------ reading
+    def read(self) -> ArgumentSet:
+        tokens = self._tokens()
+        positional = "model_tag" in self.table.by_dest and self.table.by_dest["model_tag"].only in (None, self.form)
+        outcome = match(tokens, self.flags, positional)
+        if self.launch.unresolved or outcome.hidden or any(token.many for token in tokens):
+            self.trouble.complete = False
+        early = list(self.trouble.problems)
+        ambiguous, spoken, unowned = self._refusals(outcome)
+        read = [self._use(use) for use in outcome.uses]
+        spoken += [(at, problem) for at, problem in read if problem is not None]
+        order = {id(token): i for i, token in enumerate(tokens)}
+        spoken.sort(key=lambda item: order.get(item[0], len(order)))
+        model, model_span, missing = self._model(outcome)
+        problems = [*(p for p in early if p.is_error), *ambiguous, *(problem for _, problem in spoken), *missing, *unowned]
+        late: list[Problem] = []
+        values = self._values()
+        if self.trouble.complete:
+            problems += self._checks("parser", values)
+        late += self._checks("config", values)
+        problems += [p for p in early if not p.is_error] + self._duplicates() + self._without_effect(outcome)
+        return ArgumentSet(
+            launch=self.launch,
+            release=self.release,
+            arguments=tuple(self.arguments),
+            problems=tuple(problems),
+            model=model,
+            model_span=model_span,
+            values=values,
+            defaults=self.table.defaults,
+            complete=self.trouble.complete,
+            late_problems=tuple(late),
+            form=self.form,
+        )
+
+    def _tokens(self) -> list[Token]:
+        """All words as argparse gets them."""
+        found = [token_of(word) for word in self.launch.words]
+        if self.form == "serve":
+            found = words.model_option_first(found, self.dialect, self.trouble)
+        at = next((i for i, token in enumerate(found) if token.text == "--config" and token.unknown is None), None)
+        if at is not None:
+            found = self._with_config(found, at)
+        elif self.launch.settings:
+            found = [*self._setting_tokens(self.launch.settings), *found]
+        return words.dotted_merged(words.normalized(found, self.dialect), self.dialect, self.trouble)
+
+    def _setting_tokens(self, settings: Sequence[Setting]) -> list[Token]:
+        negatives = self.table if self.form == "api_server" else None
+        if self.launch.form in ("chart", "env"):
+            return [token for setting in settings for token in _spelt_out(setting)]
+        return words.config_tokens(settings, self.dialect, negatives, self.trouble)
+
+    def _with_config(self, found: list[Token], at: int) -> list[Token]:
+        """``--config FILE`` replaced by what the file holds, below the words (``_pull_args_from_config``)."""
+        option = found[at]
+        others = [token for token in found[at + 1 :] if token.text == "--config"]
+        if others:
+            self.trouble.add(
+                Problem("conflict", True, "--config is given twice", others[0].span, "--config", "--config", related=option.span)
+            )
+        if at == len(found) - 1:
+            self.trouble.add(Problem("missing_value", True, "--config needs a file", option.span, "--config", "--config"))
+            return found[:at]
+        file = found[at + 1]
+        from_file = self._config_file(file)
+        before, after = found[:at], found[at + 2 :]
+        if self.form == "api_server":
+            if not before or (self.dialect.config_leading and before[0].text.startswith("-")):
+                return [*from_file, *before, *after]
+            return [before[0], *from_file, *before[1:], *after]
+        if self.dialect.config_needs == "word":
+            if at == 0:
+                message = "`vllm serve` of this release wants the model before --config"
+                self.trouble.add(Problem("missing_value", True, message, option.span, "--config", "--config"))
+            return [*before[:1], *from_file, *before[1:], *after]
+        in_words = bool(before) and not before[0].text.startswith("-")
+        if not in_words and not before and after and not after[0].text.startswith("-"):
+            in_words = False
+        if in_words:
+            return [before[0], *from_file, *before[1:], *after]
+        if not any(token.text == "--model" for token in from_file) and self.trouble.complete:
+            message = "no model: neither the first word nor a `model` key of the --config file"
+            self.trouble.add(Problem("missing_value", True, message, option.span, "--config", "--config"))
+        return [*from_file, *before, *after]
+
+    def _config_file(self, file: Token) -> list[Token]:
+        ending = file.text.rpartition(".")[2]
+        settings = self.launch.settings
+        if file.unknown is None and ending not in ("yaml", "yml"):
+            message = f"a --config file ends in .yaml or .yml, not in {ending!r}"
+            self._bad_config(file, message)
+            return []
+        if not settings and file.unknown is None and self.config_reader is not None:
+            try:
+                source = self.config_reader(file.text)
+                settings = () if source is None else read_config(source)
+                if source is None:
+                    self.trouble.complete = False
+            except UnreadableConfig as error:
+                self._bad_config(file, f"{file.text}: {error}", error.span)
+            except (OSError, ValueError):
+                self._bad_config(file, f"the --config file {file.text} cannot be read")
+        elif not settings:
+            self.trouble.complete = False
+        return self._setting_tokens(settings)
+
+    def _bad_config(self, file: Token, message: str, related: Span | None = None) -> None:
+        owner = () if file.word is None else (file.word,)
+        self.trouble.add(
+            Problem("bad_value", True, message, file.span, "--config", "--config", file.text, words=owner, related=related)
+        )
+
+    # ------------------------------------------------------------ options
+    def _use(self, use: Use) -> tuple[int, Problem | None]:
+        """One occurrence as an argument; the problem of its value, if any."""
+        option, problem, value = use.option, None, None
+        try:
+            value = self._value(use)
+        except BadValue as error:
+            problem = self._bad_value(use, error)
+            self.spoiled.add(option.dest)
+            value = Unknown("vLLM refuses the value")
+        name = use.name
+        typed = name.text
+        if use.attached and use.values:
+            typed = typed.partition("=")[0] if "=" in typed else typed[: len(use.spelling)]
+            name = name.cut(0, len(typed))
+        given = [token for token in use.values]
+        span = None if not given else given[0].span.to(given[-1].span)
+        setting = use.name.setting
+        argument = Argument(
+            dest=option.dest,
+            flag=option.flag,
+            value=value,
+            name_span=use.name.span if name is use.name else name.span,
+            value_span=span,
+            raw=None if not given else " ".join(token.text for token in given),
+            name=use.name.word,
+            words=tuple(token.word for token in given if token.word is not None and not use.attached),
+            setting=setting,
+            spelled=typed if setting is None else setting.name.value,
+            conditional=use.name.conditional,
+            from_config=use.name.from_config,
+        )
+        if problem is not None:
+            problem = replace(problem, argument=argument)
+        self.arguments.append(argument)
+        return id(use.name), problem
+
+    def _value(self, use: Use) -> object:
+        option = use.option
+        if option.kind == "true":
+            return True
+        if option.kind == "false":
+            return False
+        if option.kind == "bool":
+            return use.spelling not in option.off
+        if option.kind == "const":
+            return option.const
+        if not use.values:
+            value: object = option.const
+        else:
+            read = [self._one(option, token) for token in use.values]
+            value = read if option.nargs is not None and option.nargs != "?" else read[0]
+        if option.kind == "append":
+            return [value]
+        if option.kind == "StoreBoolean":
+            return store_boolean(value)
+        if option.kind == "LoRAParserAction":
+            return lora_modules(value, self.dialect)
+        if option.kind == "PromptAdapterParserAction":
+            return prompt_adapters(value)
+        return value
+
+    def _one(self, option: Option, token: Token) -> object:
+        if token.unknown is None:
+            return self.reader.read(option, token.text)
+        if isinstance(token.parsed, dict) and option.config_class is not None:
+            try:
+                return validate_object(self.table, option.config_class, token.parsed)
+            except SchemaError as error:
+                raise BadValue(str(error), error.path, error.expected) from None
+        if isinstance(token.parsed, dict):
+            return token.parsed
+        return Unknown(token.unknown)
+
+    def _bad_value(self, use: Use, error: BadValue) -> Problem:
+        token = use.values[0] if use.values else use.name
+        for candidate in use.values:
+            try:
+                self._one(use.option, candidate)
+            except BadValue:
+                token = candidate
+                break
+        span = token.span
+        for piece in token.pieces:
+            if error.key and piece.path == error.key[: len(piece.path)]:
+                span = piece.value.span if len(error.key) > len(piece.path) or not error.expected else piece.name.span
+        if not token.pieces and error.key:
+            unknown_key = "has no key" in str(error)
+            place = json_key_span(token.place, error.key) if unknown_key else json_value_span(token.place, error.key)
+            span = place or span
+        return self.explain.bad_value(use, token, error, span)
+
+    # ------------------------------------------------------------ problems
+    def _refusals(self, outcome: Outcome) -> tuple[list[Problem], list[tuple[int, Problem]], list[Problem]]:
+        """By the moment at which vLLM would stop: while classifying, while consuming, at the end."""
+        ambiguous: list[Problem] = []
+        spoken: list[tuple[int, Problem]] = []
+        unowned: list[Problem] = []
+        for refusal in outcome.refusals:
+            if refusal.kind == "ambiguous":
+                ambiguous.append(self.explain.refusal(refusal))
+            elif refusal.kind in ("unknown", "stray"):
+                unowned.append(self.explain.refusal(refusal))
+            else:
+                if refusal.option is not None:
+                    self.spoiled.add(refusal.option.dest)
+                spoken.append((id(refusal.token), self.explain.refusal(refusal)))
+            self._doubt(refusal)
+        return ambiguous, spoken, unowned
+
+    def _doubt(self, refusal: Refusal) -> None:
+        """What a refused word was meant to set is not known."""
+        for name in (*refusal.candidates, *self.explain.meant(refusal)):
+            option = self.flags.get(name)
+            if option is not None:
+                self.spoiled.add(option.dest)
+
+    def _model(self, outcome: Outcome) -> tuple[str | Unknown | None, Span | None, list[Problem]]:
+        given = next((a for a in reversed(self.arguments) if a.dest == "model"), None)
+        word = outcome.model if self.form == "serve" else None
+        if word is not None:
+            if word.unknown is not None:
+                return Unknown(word.unknown), word.span, []
+            return word.text, word.span, []
+        if given is not None:
+            value = given.value if isinstance(given.value, str | Unknown) else str(given.value)
+            return value, given.value_span, []
+        if not self.trouble.complete or self.launch.form == "config":
+            return Unknown("the model is given elsewhere"), None, []
+        tag = self.table.by_dest.get("model_tag")
+        if self.form == "serve" and tag is not None and tag.nargs is None:
+            if any(problem.kind == "missing_value" and problem.known_flag == "--config" for problem in self.trouble.problems):
+                return None, None, []
+            problem = Problem("missing_value", True, "`vllm serve` needs a model", self.launch.command, flag="model_tag")
+            return None, None, [problem]
+        default = self.table.defaults.get("model")
+        return default if isinstance(default, str) else None, None, []
+
+    def _values(self) -> Mapping[str, object]:
+        found: dict[str, object] = {}
+        for argument in self.arguments:
+            dest = argument.dest
+            if dest in _NOT_VALUES:
+                continue
+            if argument.conditional:
+                found.pop(dest, None)
+                continue
+            option = self.table.by_dest[dest] if argument.flag not in self.flags else self.flags[argument.flag]
+            value = argument.value
+            if option.kind == "append" and isinstance(value, list):
+                there = found.get(dest, option.default)
+                value = [*(there if isinstance(there, list) else []), *value]
+            found[dest] = value
+        return {dest: reduced for dest, value in found.items() if (reduced := self._reduced(dest, value)) is not _DEFAULT}
+
+    def _reduced(self, dest: str, value: object) -> object:
+        """A value without what equals the defaults; ``_DEFAULT`` when nothing is left."""
+        option = self.table.by_dest[dest]
+        default = option.default
+        if option.config_class is not None and isinstance(value, dict):
+            cls = self.table.classes.get(option.config_class)
+            if cls is not None:
+                value = {k: v for k, v in value.items() if k not in cls.fields or not _equal(v, cls.fields[k].default)}
+            if isinstance(default, dict) and not value:
+                return _DEFAULT
+            return value
+        return _DEFAULT if _equal(value, default) else value
+
+    def _checks(self, stage: str, values: Mapping[str, object]) -> list[Problem]:
+        def lookup(name: str) -> object:
+            if name.startswith("env:"):
+                variable = self.launch.env.get(name[4:])
+                if variable is None:
+                    return None
+                return Unknown("environment") if variable.value is None or variable.value.unknown else variable.value.value
+            if name in self.spoiled:
+                return Unknown("the value is refused")
+            if name in values:
+                return values[name]
+            argument = next((a for a in reversed(self.arguments) if a.dest == name), None)
+            if argument is not None:
+                return Unknown("a condition decides") if argument.conditional else argument.value
+            if not self.trouble.complete:
+                return Unknown("arguments may be missing")
+            return self.table.defaults.get(name)
+
+        found = []
+        for check in broken("serve", stage, self.table.release, lookup):
+            argument = next((a for a in reversed(self.arguments) if a.dest == check.at), None)
+            if argument is None and check.at not in self.table.by_dest:
+                continue
+            found.append(self.explain.check(check, argument, self.launch.command))
+        return found
+
+    def _duplicates(self) -> list[Problem]:
+        last: dict[str, Argument] = {}
+        found = []
+        for argument in self.arguments:
+            option = self.flags.get(argument.flag)
+            if argument.from_config or argument.conditional or option is None or option.kind == "append":
+                continue
+            earlier = last.get(argument.dest)
+            if earlier is not None:
+                found.append(self.explain.duplicate(earlier, argument))
+            last[argument.dest] = argument
+        return found
+
+    def _without_effect(self, outcome: Outcome) -> list[Problem]:
+        found = []
+        if self.form == "api_server" and outcome.model is not None:
+            found.append(self.explain.ignored_model(outcome.model))
+        for argument in self.arguments:
+            if argument.dest == "config" and not argument.from_config and not argument.words and argument.value_span is not None:
+                found.append(self.explain.ignored_config(argument))
+        return found
+
+
+_DEFAULT = object()
+
+
+def _equal(a: object, b: object) -> bool:
+    if isinstance(a, bool) or isinstance(b, bool):
+        return a is b
+    return a == b
+
+
+def _spelt_out(setting: Setting) -> list[Token]:
+    """A chart field or wrapper variable as the words the wrapper makes of it."""
+    flag = f"--{setting.flag}"
+    name = Token(flag, Text.placed(flag, setting.name.value_span), conditional=setting.conditional, setting=setting)
+    value, literal = setting.value, setting.literal
+    if value is None:
+        return [name]
+    if value.unknown is None and (literal is True or literal is False):
+        return [name] if literal else []
+    unknown = value.unknown
+    text = value.value if isinstance(literal, str) or literal is None else str(literal)
+    place = value.content if value.value == text else Text.placed(text, value.value_span)
+    return [name, Token(text, place, None, unknown, conditional=setting.conditional, setting=setting)]
