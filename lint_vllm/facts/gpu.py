@@ -143,10 +143,12 @@ def _local() -> tuple[Card, int] | Unknown:
 def _combined(readings: Iterable[Reading]) -> Fact[Card] | None:
     """The card that all readings of one level agree on; ``None`` when they name none."""
     said = list(readings)
-    device = next((r for r in said if r.device is not None), None)
-    if device is not None:
-        return Unknown(f"{device.origin} asks for {device.device}, which is not modelled")
     named = [r for r in said if r.cards]
+    devices = [r for r in said if r.device is not None]
+    if devices and not named:
+        return Unknown(f"{devices[0].origin} asks for {devices[0].device}, which is not modelled")
+    if devices:
+        return Unknown(f"the file asks for {named[0].cards[0].name} and for {devices[0].device}; set `gpu`")
     profile = next((r for r in said if r.profile is not None), None)
     found = _agreed(named, said) if named else None
     if profile is not None and profile.profile is not None:
@@ -170,17 +172,32 @@ def _agreed(named: Sequence[Reading], said: Sequence[Reading]) -> Fact[Card]:
     if not common:
         names = sorted({card.name for cards in choices for card in cards})
         return Unknown(f"the file names several GPUs ({', '.join(names[:4])}); set `gpu`")
-    best: tuple[Card, Reading] | None = None
-    for reading, cards in zip(named, choices, strict=True):
-        for card in cards:
-            narrower = best is None or len(_members(card)) < len(_members(best[0]))
-            smaller = best is not None and len(_members(card)) == len(_members(best[0])) and card.total.low < best[0].total.low
-            if set(_members(card)) & common and (narrower or smaller):
-                best = (card, reading)
-    assert best is not None
-    card, reading = best
-    several = any(len(cards) > 1 for cards in choices)
-    return Known(card, reading.origin + (" (the smallest of the choices)" if several else ""), reading.hint.span)
+    agreed = [
+        (tuple(card for card in cards if set(_members(card)) & common), reading)
+        for reading, cards in zip(named, choices, strict=True)
+    ]
+    cards, reading = min(agreed, key=lambda pair: len({name for card in pair[0] for name in _members(card)}))
+    choice = len(set(cards)) > 1
+    return Known(_any_of(cards), f"any of {reading.says}" if choice else reading.origin, reading.hint.span)
+
+
+def _any_of(cards: Sequence[Card]) -> Card:
+    """One card for several that a scheduler may pick from: memory is the interval over them, the smallest one is likely."""
+    smallest = min(cards, key=lambda card: card.total.likely)
+    if len(set(cards)) == 1:
+        return smallest
+    names = list(dict.fromkeys(card.name for card in sorted(cards, key=lambda card: card.total.likely)))
+    capabilities = [card.capability for card in cards if card.capability is not None]
+    return replace(
+        smallest,
+        name=" or ".join(names) if len(names) < 4 else f"{names[0]} to {names[-1]} ({len(names)} choices)",
+        total=Quantity(min(c.total.low for c in cards), smallest.total.likely, max(c.total.high for c in cards)),
+        capability=min(capabilities) if len(capabilities) == len(cards) else None,
+        ceiling=None,
+        marketing_gb=None,
+        supports=tuple(item for item in smallest.supports if all(item in card.supports for card in cards)),
+        members=tuple(dict.fromkeys(name for card in cards for name in _members(card))),
+    )
 
 
 def _members(card: Card) -> tuple[str, ...]:

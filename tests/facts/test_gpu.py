@@ -131,9 +131,17 @@ def test_prose_outside_comments_of_documents_does_not_count() -> None:
     assert isinstance(card, Unknown)
 
 
-def test_choices_of_one_selector_give_the_smallest() -> None:
+def test_choices_of_one_selector_are_an_interval() -> None:
     launch = make_launch("vllm serve m")
     hints = tuple(Hint("k8s-gfd-product", name, launch.command) for name in ("NVIDIA-H200", "NVIDIA-H100-80GB-HBM3"))
-    name, origin, _ = gpu(replace(launch, hints=hints))
-    assert name == "NVIDIA H100 80GB HBM3"
-    assert "smallest" in origin
+    card, _ = resolve_gpu(replace(launch, hints=hints), Stated(), comment_facts(launch), Stated())
+    assert isinstance(card, Known)
+    assert card.value.name == "NVIDIA H100 80GB HBM3 or NVIDIA H200"
+    assert card.value.members == ("NVIDIA H200", "NVIDIA H100 80GB HBM3")
+    assert card.value.total.low < 80 * 2**30 < 139 * 2**30 < card.value.total.high
+
+
+def test_a_second_hint_settles_the_choice() -> None:
+    launch = make_launch("vllm serve m")
+    hints = tuple(Hint("k8s-gfd-product", name, launch.command) for name in ("NVIDIA-H200", "NVIDIA-L4"))
+    assert gpu(replace(launch, hints=(*hints, Hint("gke-accelerator", "nvidia-l4", launch.command))))[0] == "NVIDIA L4"
