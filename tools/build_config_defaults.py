@@ -21,14 +21,14 @@ DATA = Path(__file__).resolve().parent.parent / "lint_vllm" / "data" / "config_d
 
 # What never decides bytes: generation, regularisation, tokens, printing.
 IGNORED = re.compile(
-    r"dropout|token_id|token_index|initializer|_token$|^_|output_|return_|^id2label|^label2id|problem_type|use_cache|"
+    r"dropout|token_id|token_index|initializer|_token$|^_|output_(attentions|hidden_states|router|past)|return_|^id2label|^label2id|problem_type|use_cache|"
     r"transformers_version|architectures|^dtype$|chunk_size_feed|layer_norm_eps|rms_norm_eps|norm_eps|epsilon|"
     r"aux_loss|logits_scal|loss|_coef|multiplier|softcap|rope_theta|rotary|std$|std_|mean$|scale$|scaling_factor|"
     r"pretraining_tp|classifier|mask_|apply_spec|layerdrop|begin_suppress|suppress|special|prefix|jitter|use_mamba_kernels|"
     r"activation_function|hidden_act|torchscript|tf_legacy|cross_attention_hidden|query_pre_attn|norm_topk|topk_group|n_group$|"
     r"scoring|time_step|rescale|residual_in_fp32|summary_|reorder|scale_attn|beta|gamma$|fmt|attn_implementation"
 )
-KEPT_ANYWAY = {"rope_parameters", "rope_scaling"}
+KEPT_ANYWAY = {"rope_parameters", "rope_scaling", "mamba_ssm_cache_dtype", "mamba_ssm_dtype", "mamba_dt_rank", "model_type_text"}
 
 
 def value(v: Any) -> Any:
@@ -39,7 +39,7 @@ def value(v: Any) -> Any:
 
 def useful(key: str, v: Any) -> bool:
     if key in KEPT_ANYWAY:
-        return True
+        return v is not None
     if key.endswith("_config") and isinstance(v, dict):
         return bool(v.get("model_type"))
     if isinstance(v, list) and (len(v) > 128 or any(isinstance(x, (dict, list)) for x in v)):

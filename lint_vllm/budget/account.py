@@ -225,6 +225,10 @@ def judged(
     points = [point(end, filled, estimate, pool) for end in ("best", "likely", "worst")]
     verdicts = [verdict(p, config, layout) for p in points]
     outcome, confidence = conclude(verdicts)
+    if outcome in ("oom_load", "oom_profile") and config.kv_cache_memory_bytes is not None and filled.weights is not None:
+        # vLLM sizes nothing by itself here; whether what was stated fits the card is for whoever stated it
+        reasons = (*reasons, f"{filled.weights.gib()} of weights beside a stated cache of {pool.gib()} do not fit the card")
+        outcome, confidence = "unknown", "certain"
     length = config.max_model_len
     if config.auto_length:
         length = layout.longest(pool.likely, config.max_model_len)

@@ -274,6 +274,8 @@ def resolve(
     if tokens_given is None:
         if not chunked:
             tokens = max(length.max_model_len, tokens)
+        if model.multimodal and model.model_type in engine_data()["least_batched_tokens"]:
+            tokens = max(tokens, int(engine_data()["least_batched_tokens"][model.model_type]))
         tokens = max(1, min(sequences * length.max_model_len, tokens))
     else:
         tokens = int(tokens_given)
@@ -307,12 +309,14 @@ def resolve(
     eager = bool(given.get("enforce_eager"))
     level = optimization_level(given)
     mode = graph_mode(eager, level, compilation, release)
+    if mode == "FULL_AND_PIECEWISE" and "cudagraph_mode" not in compilation:
+        mode = "PIECEWISE" if pooling else "FULL_DECODE_ONLY" if encoder_decoder else mode
     sizes: tuple[int, ...] = ()
     if mode != "NONE":
         wanted = given.get("cudagraph_capture_sizes") or given.get("cuda_graph_sizes") or compilation.get("cudagraph_capture_sizes")
         largest = given.get("max_cudagraph_capture_size") or compilation.get("max_cudagraph_capture_size")
-        if model.model_type == "gpt_oss" and largest is None and card is not None:
-            largest = min(1024, sequences * query * 2)
+        if largest is None:
+            largest = engine_data()["most_captured"].get(model.model_type)
         sizes = capture_sizes(tokens, sequences, query, card, wanted, largest)
 
     lora = None

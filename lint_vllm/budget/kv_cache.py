@@ -158,6 +158,9 @@ def state_bytes(layer: CacheLayer, config: EngineConfig) -> int:
     return first * conv + second * recurrent + third * 4
 
 
+DS_MLA = frozenset({"FLASHMLA_SPARSE", "FLASHINFER_MLA_SPARSE_SM120"})
+"""Backends that serve an FP8 cache in DeepSeek's packed rows."""
+
 # ---- specs -------------------------------------------------------------------------------------------------------
 
 
@@ -188,6 +191,8 @@ def block_sizes(layers: Sequence[CacheLayer], config: EngineConfig, backend: Bac
 def specs_of(layers: Sequence[CacheLayer], config: EngineConfig, backend: Backend) -> list[tuple[CacheLayer, Spec]]:
     block, state_page = block_sizes(layers, config, backend)
     skipped = set(config.kv_dtype_skip_layers)
+    if config.disable_sliding_window:
+        layers = [replace(x, kind="full", reach=0) if x.kind == "sliding" else x for x in layers]
     spec_tokens = config.speculative.tokens if config.speculative is not None else 0
     mode = state_mode(config)
     found: list[tuple[CacheLayer, Spec]] = []
@@ -200,6 +205,8 @@ def specs_of(layers: Sequence[CacheLayer], config: EngineConfig, backend: Backen
             found.append((layer, Spec("state", block if mode == "align" else -1, max(page, state_page or 0), states=states)))
             continue
         dtype = "auto" if str(layer.layer) in skipped else config.kv_cache_dtype
+        if layer.kind == "mla" and backend.name in DS_MLA and dtype in ("fp8", "fp8_e4m3"):
+            dtype = "fp8_ds_mla"
         page = token_bytes(layer, config, dtype) * block
         reach = layer.reach if layer.kind in ("sliding", "chunked") else 0
         # cross-attention caches what the encoder may put out at once

@@ -156,7 +156,7 @@ class Ledger:
     def head(self, vocab: int, dim: int, bias: bool = False) -> None:
         padded = round_up(vocab, 64)
         rows = self.split(padded, "padded vocabulary")
-        if self.scheme.quantized_head:
+        if self.scheme.head:
             self.bytes += self.scheme.format_of("lm_head").linear(dim, [rows], self.rank.item, False)
         else:
             self.bytes += rows * dim * self.rank.item

@@ -19,7 +19,7 @@ FUSED: Mapping[str, str] = {
     # module as vLLM builds it -> a module of the checkpoint that stands for it in skip lists
     "qkv_proj": "q_proj",
     "gate_up_proj": "gate_proj",
-    "in_proj_qkvz": "in_proj_qkvz",
+    "in_proj_qkvz": "in_proj_qkv",
     "fused_qkv_a_proj": "q_a_proj",
     "experts": "experts.0.gate_proj",
 }
@@ -117,6 +117,9 @@ class EightBit:
     def experts(self, count: int, hidden: int, width: int, up: int, item: int, bias: bool) -> int:
         if self.block is not None:
             rows, columns = self.block
+            # where a shard is no whole number of blocks, vLLM keeps finer scales
+            while rows > 1 and width % rows:
+                rows, columns = rows // 2, columns // 2
             scale = up * ceil_div(width, rows) * ceil_div(hidden, columns) + ceil_div(hidden, rows) * ceil_div(width, columns)
         elif self.scales == "channel":
             scale = up * width + hidden
@@ -246,6 +249,11 @@ class Scheme:
                 return form
         return PLAIN
 
+    @property
+    def head(self) -> bool:
+        """Whether the output head is quantized: said by the method, or named as a target."""
+        return self.quantized_head or any(t.rsplit(".", 1)[-1] == "lm_head" for targets, _ in self.groups for t in targets)
+
     def _layer_target(self, target: str, name: str, layer: int | None) -> bool:
         found = LAYER.search(target) if layer is not None else None
         return bool(found) and int(found[1]) == layer and self._matches(found[2], name)  # type: ignore[index]
@@ -367,7 +375,9 @@ def _compressed_tensors(q: Quantization, capability: tuple[int, int] | None) -> 
     groups = q.config.get("config_groups")
     if not isinstance(groups, Mapping):
         raise NotModelled("a compressed-tensors checkpoint without config_groups")
-    return Scheme.of(_config_groups(groups), _names(q.config, "ignore"))
+    parts = _config_groups(groups)
+    # packed-integer checkpoints leave towers alone even where they do not say so
+    return Scheme.of(parts, _names(q.config, "ignore"), towers=not any(isinstance(form, Grouped) for _, form in parts))
 
 
 def _mxfp4(q: Quantization, capability: tuple[int, int] | None) -> Scheme:

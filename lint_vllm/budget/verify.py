@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lint_vllm.budget.refusal import Refusal
-from lint_vllm.budget.releases import engine_data
+from lint_vllm.budget.releases import engine_data, since
 from lint_vllm.facts import version_key
 from lint_vllm.facts.card import Card
 from lint_vllm.facts.model import Model
@@ -154,7 +154,7 @@ def kv_dtype(given: Mapping[str, Any], model: Model, dtype: str, card: Card | No
     platform = entry.get("platform")
     if platform == "rocm" and card is not None and card.vendor == "nvidia":
         return Refusal("kv_cache_dtype", f"KV cache dtype {asked} runs on ROCm only", dests=dests)
-    if asked in ("float16", "bfloat16") and asked != dtype:
+    if asked in ("float16", "bfloat16") and asked != dtype and since("kv_dtype_equals_dtype", release):
         return Refusal("kv_cache_dtype", f"--kv-cache-dtype {asked} must equal the model's dtype, {dtype}: use auto", dests=dests)
     skipped = given.get("kv_cache_dtype_skip_layers")
     layers = [str(s) for s in skipped] if isinstance(skipped, (list, tuple)) else []

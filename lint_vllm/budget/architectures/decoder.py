@@ -158,15 +158,18 @@ def decoder(model: Model, family: Family, ledger: Ledger) -> None:
         if ledger.is_first and family.get("embed_norm"):
             ledger.vector(2 * hidden)
 
+    beside = LAYER_EXTRA.get(str(family.get("layer_extra", "")))
+
     def build(index: int) -> None:
         blocks = plan[index].blocks
-        count = 0
         for block in blocks:
             block(ledger)
         if plan[index].feed_forward:
             feed_forward(ledger, family, text, index, index in with_experts)
         count = plan[index].norms if plan[index].norms is not None else int(family.get("norms", 2))
         ledger.vector(count * norm)
+        if beside is not None:
+            beside(ledger, text, index in with_experts)
 
     ledger.layers(layers, lambda i: (plan[i].key, i in with_experts, _width_key(text, i)), build)
     for item in plan:
@@ -199,14 +202,16 @@ def feed_forward(ledger: Ledger, family: Family, text: Mapping[str, Any], index:
     name = str(family.get("mlp_name", "mlp"))
     if sparse:
         experts(ledger, family, text)
-        if family.get("dense_beside_experts"):
-            mlp(ledger, family, hidden, need(text, "intermediate_size"), name, bias)
-        return
+        if not family.get("dense_beside_experts"):
+            return
     for key in family.get("dense_width", ()):
         if positive(text.get(key)):
             width = text[key]
             break
     size = positive(width)
+    if size is not None and family.get("wide_shared_layers") and text.get("use_double_wide_mlp"):
+        shared = positive(text.get("num_kv_shared_layers")) or 0
+        size *= 2 if shared and index >= need(text, "num_hidden_layers") - shared else 1
     if size is None:
         if family.get("width_factor"):
             size = int(family["width_factor"]) * hidden
@@ -226,8 +231,20 @@ def _gemma4(ledger: Ledger, text: Mapping[str, Any]) -> None:
     if width:
         vocab = positive(text.get("vocab_size_per_layer_input")) or need(text, "vocab_size")
         ledger.embedding(vocab, layers * width)
-        ledger.whole("per_layer_model_projection", hidden, layers * width, quantized=False)
+        ledger.column("per_layer_model_projection", hidden, layers * width)
         ledger.vector(width)
 
 
+def _gemma4_layer(ledger: Ledger, text: Mapping[str, Any], sparse: bool) -> None:
+    """Gemma 4: three more norms and router scales beside experts, and the per-layer embedding's gate and projection."""
+    hidden, width = need(text, "hidden_size"), positive(text.get("hidden_size_per_layer_input"))
+    if sparse:
+        ledger.vector(3 * hidden, hidden, need(text, "num_experts"))
+    if width:
+        ledger.whole("per_layer_input_gate", hidden, width)
+        ledger.whole("per_layer_projection", width, hidden)
+        ledger.vector(hidden)
+
+
 EXTRA = {"gemma3n": _gemma3n, "gemma4": _gemma4}
+LAYER_EXTRA = {"gemma4": _gemma4_layer}

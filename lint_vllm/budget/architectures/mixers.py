@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from lint_vllm.budget.ledger import CacheLayer, Ledger, NotModelled, Rank
@@ -68,7 +68,8 @@ class Heads:
     kv: int
     dim: int
     v_dim: int
-    k_is_v: bool = False
+    shared: bool = False
+    """Reads an earlier layer's cache: only queries are projected."""
 
 
 def heads_of(model: Model) -> Heads:
@@ -90,7 +91,11 @@ def attention(heads: Heads, model: Model, family: Family, name: str = "self_attn
     def write(ledger: Ledger) -> None:
         qkv, out = family.get("attention_names", ("qkv_proj", "o_proj"))
         q = heads.q * (2 if truth(family.get("attn_gate", False)) else 1)
-        ledger.qkv(f"{name}.{qkv}", hidden, q, heads.kv, heads.dim, 0 if heads.k_is_v else heads.v_dim, truth(family.get("qkv_bias", False)))
+        bias = truth(family.get("qkv_bias", False))
+        if heads.shared:
+            ledger.column(f"{name}.q_proj", hidden, q * heads.dim, bias=bias)
+        else:
+            ledger.qkv(f"{name}.{qkv}", hidden, q, heads.kv, heads.dim, heads.v_dim, bias)
         ledger.row(f"{name}.{out}", heads.q * heads.v_dim, hidden, truth(family.get("o_bias", False)))
         norm = family.get("qk_norm") if truth(family.get("qk_norm_if", True)) else None
         if norm == "head":
@@ -103,6 +108,10 @@ def attention(heads: Heads, model: Model, family: Family, name: str = "self_attn
             ledger.vector(heads.q * heads.dim, heads.kv * heads.dim)
         elif norm == "per_head":
             ledger.vector(ledger.split(heads.q, "number of attention heads") * heads.dim, ledger.kv_heads(heads.kv) * heads.dim)
+        elif norm == "query_key" and not heads.shared:
+            ledger.vector(2 * heads.dim)
+        elif norm == "query_key":
+            ledger.vector(heads.dim)
         if family.get("sinks"):
             ledger.vector(ledger.split(heads.q, "number of attention heads"))
 
@@ -130,7 +139,7 @@ def _attention_layers(model: Model, family: Family, rank: Rank) -> list[Layer]:
     shared_from = count - (positive(text.get("num_kv_shared_layers")) or 0)
     layers: list[Layer] = []
     for index, kind in enumerate(kinds):
-        own = _heads_at(model, family, heads, kind, index)
+        own = _heads_at(model, family, heads, kind, index, shared_from)
         kv = kv_split(rank, own.kv)
         cache: tuple[CacheLayer, ...]
         if index >= shared_from:
@@ -149,14 +158,16 @@ def _attention_layers(model: Model, family: Family, rank: Rank) -> list[Layer]:
     return layers
 
 
-def _heads_at(model: Model, family: Family, heads: Heads, kind: str, index: int) -> Heads:
+def _heads_at(model: Model, family: Family, heads: Heads, kind: str, index: int, first_shared: int) -> Heads:
     """Heads of one layer, where a family has other heads in its full layers."""
     text = model.text
     if family.get("global_heads") and kind == "full_attention":
         dim = positive(text.get("global_head_dim")) or heads.dim
         same = bool(text.get("attention_k_eq_v"))
         kv = (positive(text.get("num_global_key_value_heads")) if same else None) or heads.kv
-        return Heads(heads.q, kv, dim, dim, same)
+        heads = Heads(heads.q, kv, dim, dim)
+    if family.get("shared_layers_project_queries") and index >= first_shared:
+        heads = replace(heads, shared=True)
     return heads
 
 
@@ -184,7 +195,7 @@ def latent(model: Model, family: Family, indexer: bool) -> Block:
         if indexer:
             many, dim = need(text, "index_n_heads"), need(text, "index_head_dim")
             ledger.linear("self_attn.indexer.wq_b", rank_q or hidden, [many * dim])
-            ledger.linear("self_attn.indexer.wk", hidden, [dim])
+            ledger.linear("self_attn.indexer.wk", hidden, [dim], quantized=False)
             ledger.vector(2 * dim, item=4)
             ledger.linear("self_attn.indexer.weights_proj", hidden, [many], quantized=False)
 
@@ -244,7 +255,9 @@ class Mamba2:
         if self.heads % rank.tp:
             raise Indivisible("number of Mamba heads", self.heads, rank.tp)
         conv = _conv_state(rank, self.inner + 2 * groups * self.state, self.kernel)
-        return CacheLayer("state", index, elements=(conv, self.heads // rank.tp * self.dim * self.state, 0), state_kind="mamba2")
+        checkpoints = int(version_key(rank.release) >= (0, 33))
+        state = self.heads // rank.tp * self.dim * self.state
+        return CacheLayer("state", index, elements=(conv, state, 0), checkpoints=checkpoints, state_kind="mamba2")
 
     def block(self, hidden: int, name: str = "mixer") -> Block:
         def write(ledger: Ledger) -> None:
@@ -347,7 +360,8 @@ class DeltaNet:
             raise Indivisible("number of linear value heads", self.value_heads, rank.tp)
         conv = _conv_state(rank, 2 * self.key_heads * self.key_dim + self.value_heads * self.value_dim, self.kernel)
         state = self.value_heads // rank.tp * self.value_dim * self.key_dim
-        exports = version_key(rank.release) >= (0, 33)
+        # FlashInfer's prefill exports checkpoints; other cards run the Triton kernel
+        exports = version_key(rank.release) >= (0, 33) and (rank.capability or (9, 0))[0] in (9, 10, 12)
         return CacheLayer(
             "state", index, elements=(conv, state, 0), state_kind="gdn", checkpoints=int(exports), alignment=64 if exports else 1
         )

@@ -58,10 +58,11 @@ def towers(model: Model, ledger: Ledger) -> None:
 def block(
     ledger: Ledger, prefix: str, hidden: int, width: int, heads: int, *, gated: bool = False, bias: bool = True, mlp_bias: bool = True,
     norm: int = 2, qkv_width: int | None = None, kv_heads: int | None = None, k_bias: bool = True, sharded: bool = True,
+    quantized: bool = True,
 ) -> None:  # fmt: skip
     """One transformer block: two norms of ``norm`` x hidden, attention, MLP."""
     tp = ledger.rank.encoder_tp if sharded else 1
-    towers_quantized = ledger.scheme.towers
+    towers_quantized = quantized and ledger.scheme.towers
     inner = qkv_width or hidden
     ledger.split(heads, "number of vision attention heads", tp)
     q = ledger.split(inner, "vision attention width", tp)
@@ -199,12 +200,13 @@ def _gemma4(model: Model, ledger: Ledger) -> None:
         dim = positive(config.get("head_dim")) or hidden // heads
         kv = positive(config.get("num_key_value_heads")) or heads
         patch = need(config, "patch_size")
+        fits = hidden % 64 == 0 and width % 64 == 0  # kernels of quantized towers want whole tiles
         ledger.vector(2 * (positive(config.get("position_embedding_size")) or 10240) * hidden, 3 * patch * patch * hidden)
         for index in range(need(config, "num_hidden_layers")):
             block(ledger, f"vision_tower.encoder.layers.{index}", hidden, width, heads, gated=True, bias=False, mlp_bias=False,
-                  norm=2, qkv_width=heads * dim, kv_heads=kv, sharded=False)  # fmt: skip
+                  norm=2, qkv_width=heads * dim, kv_heads=kv, sharded=False, quantized=fits)  # fmt: skip
             ledger.vector(2 * dim)
-        ledger.linear("embed_vision.embedding_projection", hidden, [out], quantized=ledger.scheme.towers)
+        ledger.linear("embed_vision.embedding_projection", hidden, [out], quantized=fits and ledger.scheme.towers)
     if isinstance(model.config.get("audio_config"), Mapping):
         audio = positive((model.record or {}).get("audio_params"))
         if audio is None:
