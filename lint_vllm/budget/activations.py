@@ -83,23 +83,28 @@ def encoder(config: EngineConfig) -> Quantity:
         return _NOTHING
     tower = _tower(model.config)
     table = coefficients()["encoder"]
-    item = table["largest_item_tokens"].get(model.model_type, table["default_item_tokens"])
-    factor = spread("encoder", "factor")
+    item = float(table["largest_item_tokens"].get(model.model_type, table["default_item_tokens"]))
+    tokens = max(config.max_num_batched_tokens, item)
     if model.model_type in table["one_item_a_sequence"] and not config.v1:
-        tokens = float(item * config.max_num_seqs)
-    elif _long_video(config):
-        tokens = float(max(config.max_num_batched_tokens, item, min(config.max_model_len, table["long_video"]["tokens"])))
-        factor = spread("encoder", "long_video_factor") if tokens > item else factor
-    else:
-        tokens = float(max(config.max_num_batched_tokens, item))
-    hidden = _number(tower, "hidden_size") or _number(tower, "embed_dim") or _number(tower, "d_model") or 1152.0
+        tokens = item * config.max_num_seqs
+    parts = [_pass(config, tower, tokens, item, spread("encoder", "factor")), _plain_attention(config, tower, item)]
+    if _long_video(config):
+        video = min(config.max_model_len, table["long_video"]["tokens"])
+        parts.append(_pass(config, tower, video, item, spread("encoder", "long_video_factor")))
+    return largest(parts)
+
+
+def _pass(config: EngineConfig, tower: Mapping[str, Any], tokens: float, item: float, factor: Quantity) -> Quantity:
+    """One batch of ``tokens`` embeddings: the widest layer over its patches, and the embeddings that are kept."""
+    hidden = _number(tower, "embed_dim") or _number(tower, "hidden_size") or _number(tower, "d_model") or 1152.0
     inner = _number(tower, "intermediate_size") or _number(tower, "encoder_ffn_dim") or 4 * hidden
-    shards = 1 if config.mm_encoder_tp_data else config.tensor_parallel_size
-    patches = tokens * _patches_a_token(config, tower, float(item))
-    amount = patches * config.dtype_bytes * (inner / shards + 5 * hidden)
-    kept = tokens * (model.hidden_size or 0) * config.dtype_bytes
-    peak = times(factor, amount) + Quantity.exact(kept)
-    return largest([peak, _plain_attention(config, tower, patches, shards)])
+    patches = tokens * _patches_a_token(config, tower, item)
+    amount = patches * config.dtype_bytes * (inner / _shards(config) + 5 * hidden)
+    return times(factor, amount) + Quantity.exact(tokens * (config.model.hidden_size or 0) * config.dtype_bytes)
+
+
+def _shards(config: EngineConfig) -> int:
+    return 1 if config.mm_encoder_tp_data else config.tensor_parallel_size
 
 
 def _long_video(config: EngineConfig) -> bool:
@@ -111,7 +116,7 @@ def _long_video(config: EngineConfig) -> bool:
     return last is None or version_key(config.release) < version_key(last)
 
 
-def _plain_attention(config: EngineConfig, tower: Mapping[str, Any], patches: float, shards: int) -> Quantity:
+def _plain_attention(config: EngineConfig, tower: Mapping[str, Any], item: float) -> Quantity:
     """Consumer AMD parts have no flash kernel for towers: scores of every patch against every patch, float32.
 
     Seen once, to the byte: 65,536 patches and 16 heads asked for 256 GiB (ROCm, gfx1151).
@@ -120,7 +125,8 @@ def _plain_attention(config: EngineConfig, tower: Mapping[str, Any], patches: fl
     if card is None or card.vendor != "amd" or not card.arch.startswith(("gfx10", "gfx11", "gfx12")):
         return _NOTHING
     heads = _number(tower, "num_heads") or _number(tower, "num_attention_heads") or 16.0
-    scores = patches * patches * 4 * max(1.0, heads / shards)
+    patches = item * _patches_a_token(config, tower, item)
+    scores = patches * patches * 4 * max(1.0, heads / _shards(config))
     return Quantity(0.0, scores, scores)
 
 
