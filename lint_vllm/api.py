@@ -47,9 +47,7 @@ def find_launches(
     return inspect_paths(_strings(paths), _request(facts, isolated)).cases
 
 
-def parse_arguments(
-    argv: Sequence[str] | Launch, vllm_version: str, folder: str | os.PathLike[str] | None = None
-) -> ArgumentSet:
+def parse_arguments(argv: Sequence[str] | Launch, vllm_version: str, folder: str | os.PathLike[str] | None = None) -> ArgumentSet:
     """``["vllm", "serve", MODEL, ...]`` or ``["python", "-m", "vllm.entrypoints.openai.api_server", ...]`` as a release reads it.
 
     A :class:`Launch` found in a file is taken as well, and so are the words after ``vllm serve`` alone. ``folder`` is where

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Any
+import importlib
+import importlib.util
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import click
 
-from lint_vllm.cli.options import fact_options, format_option, request_of, say_unreadable
+from lint_vllm.cli.options import fact_options, format_option, names, request_of, say_unreadable
 
+F = TypeVar("F", bound="Callable[..., Any]")
 AFTER_DASHES = "lint_vllm.after_dashes"
 
 
@@ -22,12 +26,34 @@ class BudgetCommand(click.Command):
         return super().parse_args(ctx, args)
 
 
+def compare_options(command: F) -> F:
+    """``--compare MODEL... --quant 16,8,4 --context N --concurrency N``, where the comparison is there."""
+    if importlib.util.find_spec("lint_vllm.compare") is None:
+        return command
+    command = click.option("--compare", is_flag=True, help="Take the words as models and compare them in one table.")(command)
+    command = click.option("--quant", metavar="BITS", default="16,8,4", show_default=True, help="Of --compare: weights.")(command)
+    size = click.IntRange(min=1)
+    command = click.option("--context", type=size, default=32768, show_default=True, help="Of --compare: tokens.")(command)
+    return click.option("--concurrency", type=size, default=4, show_default=True, help="Of --compare: sequences.")(command)
+
+
 @click.command("budget", cls=BudgetCommand)
 @click.argument("paths", nargs=-1, metavar="PATH... | -- [env K=V ...] vllm serve MODEL ...")
 @fact_options
 @format_option("text", "json")
+@compare_options
 @click.pass_context
-def command(ctx: click.Context, /, paths: tuple[str, ...], format_name: str, **facts: Any) -> int:
+def command(
+    ctx: click.Context,
+    /,
+    paths: tuple[str, ...],
+    format_name: str,
+    compare: bool = False,
+    quant: str = "",
+    context: int = 0,
+    concurrency: int = 0,
+    **facts: Any,
+) -> int:
     """What a launch takes of one GPU: weights, KV cache, the rest, and what fits.
 
     Reads the launches of files, or one launch given after --.
@@ -39,6 +65,10 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], format_name: str, **f
         raise click.UsageError("give files or a launch after --, not both")
     request = request_of(**facts)
     with usage_errors():
+        if compare:
+            table = importlib.import_module("lint_vllm.compare").render
+            click.echo(table(format_name, paths, names((quant,)), context, concurrency, request), nl=False)
+            return 0
         from lint_vllm.inventory import inspect_command, inspect_paths
         from lint_vllm.report.budget_report import render
 
