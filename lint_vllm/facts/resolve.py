@@ -15,7 +15,7 @@ from lint_vllm.facts.models import ModelLookup, mounts_of
 from lint_vllm.facts.release import resolve_release
 from lint_vllm.facts.repository import Repository
 from lint_vllm.facts.workload import resolve_workload
-from lint_vllm.known import Fact, Unknown
+from lint_vllm.known import Fact, Known, Unknown
 from lint_vllm.launch import Launch
 from lint_vllm.settings import Stated
 from lint_vllm.source import SourceFile
@@ -71,7 +71,7 @@ def resolve(
     repository = shared.repository(launch.path)
     comments = facts_for(launch, shared.directives(launch.source))
     release = resolve_release(launch, options, comments, settings, repository)
-    args = read_launch(launch, release)
+    args = read_launch(launch, Known(release.version, release.origin, release.span), repository.read)
     gpu, gpu_count = resolve_gpu(launch, options, comments, settings)
     lookup = ModelLookup(options, settings, repository, mounts_of(launch))
     facts = Facts(
