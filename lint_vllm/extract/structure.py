@@ -7,14 +7,14 @@ names that its parts go by in ECS, SageMaker, Vertex AI, Nomad, Terraform, NixOS
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from lint_vllm.extract.processes import Process, launches_of
 from lint_vllm.extract.context import MAX_DEPTH, Context
 from lint_vllm.extract.option_env import option_launch
-from lint_vllm.extract.shell_values import part
+from lint_vllm.extract.shell_values import part, pieces_of
 from lint_vllm.launch import ByteSize, Deployment, EnvVar, GpuRequest, Hint, Image, Launch, Word
 from lint_vllm.source import Span, Text
 
@@ -27,6 +27,8 @@ class Leaf:
 
     word: Word
     literal: object = None
+    tree: Tree | None = None
+    """What the text encodes (``jsonencode({...})``)."""
 
     @property
     def span(self) -> Span:
@@ -68,6 +70,17 @@ class Map:
 Tree: TypeAlias = "Leaf | Seq | Map"
 
 
+def literal_of(node: Tree) -> tuple[object, bool]:
+    """The plain value of a tree, and whether it is wholly known."""
+    if isinstance(node, Leaf):
+        return node.literal, node.word.unknown is None
+    if isinstance(node, Seq):
+        items = [literal_of(i) for i in node.items]
+        return [v for v, _ in items], node.open is None and all(known for _, known in items)
+    pairs = [(p.key.value, literal_of(p.value)) for p in node.pairs]
+    return {k: v for k, (v, _) in pairs}, node.open is None and all(known for _, (_, known) in pairs)
+
+
 def _plain(name: str) -> str:
     return name.replace("_", "").replace("-", "").lower()
 
@@ -82,6 +95,8 @@ SCRIPT = (
     *("cloud_init", "custom_data", "ExecStart", "startup-script", "metadata_startup_script", "user_data_base64", "content", "data"),
 )
 """Keys whose text is a shell script or command line."""
+_SCRIPT_KEYS = frozenset(n.replace("_", "").replace("-", "").lower() for n in (*SCRIPT, *COMMAND, *ARGUMENTS))
+_SCRIPT_NAME = re.compile(r"(?:command|cmd|script|entrypoint|user_?data)s?$", re.IGNORECASE)
 _MEMORY_LIMIT = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgtKMGT]i?)?[bB]?$")
 
 
@@ -105,21 +120,33 @@ class _Walk:
         if isinstance(node, Map):
             container = container_launches(node, replace(self.context, site=_site(self.context.site, key)))
             self.found += container.launches
+            outer = self.context
+            config, env = node.get("config"), node.get("env")
+            if config is not None and env is not None:  # a task of Nomad
+                self.context = replace(outer, env={**outer.env, **environment_of([env])})
             for pair in node.pairs:
-                if pair.value not in container.used:
+                if not any(pair.value is u for u in container.used):
                     self._value(pair, key)
+            self.context = outer
         elif isinstance(node, Seq):
             for item in node.items:
-                self.visit(item, key)
+                if isinstance(item, Leaf) and item.tree is not None:
+                    self.visit(item.tree, key)
+                elif isinstance(item, Leaf) and "\n" in item.word.value:
+                    self.found += script_launches(item, replace(self.context, site=_site(self.context.site, key)), sure=False)
+                elif not isinstance(item, Leaf):
+                    self.visit(item, key)
 
     def _value(self, pair: Pair, key: str) -> None:
         name = pair.key.value
-        if isinstance(pair.value, Leaf):
-            if _plain(name) in {_plain(s) for s in (*SCRIPT, *COMMAND, *ARGUMENTS)} or _plain(key) == "scripts":
+        if isinstance(pair.value, Leaf) and pair.value.tree is not None:
+            self.visit(pair.value.tree, name)
+        elif isinstance(pair.value, Leaf):
+            if _plain(name) in _SCRIPT_KEYS or _SCRIPT_NAME.search(name) or _plain(key) == "scripts":
                 self.found += script_launches(pair.value, replace(self.context, site=_site(self.context.site, name)))
             elif "\n" in pair.value.word.value or "option." in pair.value.word.value:
                 self.found += script_launches(pair.value, replace(self.context, site=_site(self.context.site, name)), sure=False)
-        elif isinstance(pair.value, Seq) and all(isinstance(i, Leaf) for i in pair.value.items) and pair.value.items:
+        elif isinstance(pair.value, Seq) and pair.value.items and all(isinstance(i, Leaf) and i.tree is None for i in pair.value.items):
             self.found += list_launches(pair.value, replace(self.context, site=_site(self.context.site, name)), pair, name)
         else:
             self.visit(pair.value, name)
@@ -374,6 +401,8 @@ def list_launches(node: Seq, context: Context, pair: Pair | None = None, name: s
     words = words_of(node)
     if not any("vllm" in w.value for w in words):
         return []
+    if any("\n" in w.value.strip() for w in words):
+        return [x for i in node.items if isinstance(i, Leaf) for x in script_launches(i, context, sure=_plain(name) in _SCRIPT_KEYS)]
     place = pair.key.span if pair else words[0].span
     inside = replace(context, block=place.to(node.span))
     if any(" " in w.value.strip() for w in words) and words[0].value.strip().count(" ") and not words[0].value.startswith("-"):
@@ -406,7 +435,8 @@ def word_launches(word: Word, context: Context, sure: bool = True) -> list[Launc
     if _looks_like_yaml(value):
         from lint_vllm.extract.yaml_file import launches_in_yaml
 
-        return list(launches_in_yaml(word.content, inside))
+        unknown = [(p.span, p.unknown) for p in pieces_of(word) if p.unknown]
+        return [_with_unknown(launch, unknown) for launch in launches_in_yaml(word.content, inside)]
     if sure or value.lstrip().startswith("#!") or _COMMAND_LINE.match(value):
         return shell_launches(word, inside)
     return []
@@ -415,7 +445,7 @@ def word_launches(word: Word, context: Context, sure: bool = True) -> list[Launc
 def shell_launches(word: Word, context: Context) -> list[Launch]:
     """Launches of a script; parts of it that are not known stay pieces of their own."""
     from lint_vllm.extract.shell import launches_in_script, run_script
-    from lint_vllm.extract.shell_values import Script, pieces_of
+    from lint_vllm.extract.shell_values import Script
 
     if word.unknown is None:
         return launches_in_script(word.content, context)
@@ -438,3 +468,19 @@ def with_reasons(launch: Launch, reasons: Iterable[str | None]) -> Launch:
     """A launch of which arguments may be missing."""
     new = tuple(dict.fromkeys(r for r in reasons if r and r not in launch.unresolved))
     return replace(launch, unresolved=launch.unresolved + new) if new else launch
+
+
+def _with_unknown(launch: Launch, unknown: Sequence[tuple[Span, str]]) -> Launch:
+    """Words read from a text by somebody who does not know of its unknown parts."""
+    if not unknown:
+        return launch
+
+    def marked(word: Word) -> Word:
+        inner = word.content.span
+        for span, reason in unknown:
+            if word.unknown is None and span.source is inner.source and span.start < inner.end and inner.start < span.end:
+                return replace(word, unknown=reason)
+        return word
+
+    settings = tuple(replace(s, value=marked(s.value)) if s.value is not None else s for s in launch.settings)
+    return replace(launch, words=tuple(map(marked, launch.words)), settings=settings)
