@@ -8,9 +8,9 @@ no card.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import cache, lru_cache
+from functools import cache, cached_property, lru_cache
 
 from lint_vllm.budget.quantity import MIB, Quantity
 from lint_vllm.facts.card import Card
@@ -50,7 +50,7 @@ _COMMENT_MARK = re.compile(r"(?:^[ \t]*(?:#+|//)|[ \t](?:#|//)(?=[ \t]))[ \t]*(?
 
 def resolve_gpu(launch: Launch, options: Stated, comments: CommentFacts, settings: Stated) -> tuple[Fact[Card], Fact[int]]:
     """The card and the number of cards that the launch's process can use (per machine, for launches over several)."""
-    levels = _levels(launch)
+    levels = _Evidence(launch)
     card = _card(launch, options, comments, settings, levels)
     count = _count(launch, options, comments, settings, levels)
     if isinstance(count, Unknown) and isinstance(card, Known) and (spoken := _prose(launch)) is not None and spoken[1] is not None:
@@ -61,9 +61,7 @@ def resolve_gpu(launch: Launch, options: Stated, comments: CommentFacts, setting
 # -- card --------------------------------------------------------------------------------------------------------------
 
 
-def _card(
-    launch: Launch, options: Stated, comments: CommentFacts, settings: Stated, levels: Sequence[Sequence[Reading]]
-) -> Fact[Card]:
+def _card(launch: Launch, options: Stated, comments: CommentFacts, settings: Stated, levels: _Evidence) -> Fact[Card]:
     memory: Known[float] | None = None
     if options.gpu_memory_gib is not None:
         memory = Known(options.gpu_memory_gib, "--gpu-memory-gib")
@@ -81,9 +79,7 @@ def _card(
     return Known(with_memory(None, memory.value), memory.origin, memory.span)
 
 
-def _named_card(
-    launch: Launch, options: Stated, comments: CommentFacts, settings: Stated, levels: Sequence[Sequence[Reading]]
-) -> Fact[Card]:
+def _named_card(launch: Launch, options: Stated, comments: CommentFacts, settings: Stated, levels: _Evidence) -> Fact[Card]:
     if options.gpu == LOCAL:
         local = _local()
         return local if isinstance(local, Unknown) else Known(local[0], "nvidia-smi of this machine")
@@ -220,9 +216,7 @@ def _slice(reading: Reading, profile: str, parent: Fact[Card] | None) -> Fact[Ca
 # -- count -------------------------------------------------------------------------------------------------------------
 
 
-def _count(
-    launch: Launch, options: Stated, comments: CommentFacts, settings: Stated, levels: Sequence[Sequence[Reading]]
-) -> Fact[int]:
+def _count(launch: Launch, options: Stated, comments: CommentFacts, settings: Stated, levels: _Evidence) -> Fact[int]:
     if options.gpu_count is not None:
         return Known(options.gpu_count, "--gpu-count")
     if options.gpu == LOCAL and not isinstance(local := _local(), Unknown):
@@ -231,7 +225,7 @@ def _count(
     if stated is not None:
         return stated
     requested = [
-        Known(count, request.resource, request.value_span)
+        Known(count, _RESOURCES.get(request.resource, request.resource), request.value_span)
         for request in (launch.deployment.gpus if launch.deployment is not None else ())
         if (count := request.count if request.count is not None else (len(request.device_ids) or None)) is not None
     ]
@@ -256,6 +250,9 @@ def _count(
     return Unknown(NO_COUNT)
 
 
+_RESOURCES = {"devices": "device reservation", "gres": "--gres"}
+
+
 def _visible(launch: Launch) -> Known[int] | None:
     for name in ("CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "NVIDIA_VISIBLE_DEVICES"):
         variable = launch.env.get(name)
@@ -270,21 +267,36 @@ def _visible(launch: Launch) -> Known[int] | None:
 # -- hints by nearness ---------------------------------------------------------------------------------------------------
 
 
-def _levels(launch: Launch) -> list[list[Reading]]:
-    """Hints by nearness: the launch's own, its block and deployment, its YAML document, the whole file."""
-    source = launch.source
-    levels = [list(launch.hints)]
-    text = _text_hints(source)
-    near = [launch.block]
-    if launch.deployment is not None and launch.deployment.span.source is source:
-        near.append(launch.deployment.span)
-    levels.append([h for h in text if any(span.start <= h.span.start < span.end for span in near)])
-    if launch.passage != "doc":
-        document = _document(source, launch.command.start)
-        levels.append([h for h in text if document[0] <= h.span.start < document[1]])
-        levels.append(list(text))
-    own, *others = ([r for hint in level if (r := read(hint)) is not None] for level in levels)
-    return [_alternatives(own), *others]
+class _Evidence:
+    """Hints by nearness: the launch's own, its block and deployment, its YAML document, the whole file; read when asked for."""
+
+    def __init__(self, launch: Launch) -> None:
+        self._launch = launch
+
+    def __iter__(self) -> Iterator[list[Reading]]:
+        yield self._own
+        yield from self._text
+
+    @cached_property
+    def _own(self) -> list[Reading]:
+        return _alternatives(_readings(self._launch.hints))
+
+    @cached_property
+    def _text(self) -> list[list[Reading]]:
+        launch, source = self._launch, self._launch.source
+        text = _text_hints(source)
+        near = [launch.block]
+        if launch.deployment is not None and launch.deployment.span.source is source:
+            near.append(launch.deployment.span)
+        levels = [[h for h in text if any(span.start <= h.span.start < span.end for span in near)]]
+        if launch.passage != "doc":
+            start, end = _document(source, launch.command.start)
+            levels += [[h for h in text if start <= h.span.start < end], list(text)]
+        return [_readings(level) for level in levels]
+
+
+def _readings(hints: Iterable[Hint]) -> list[Reading]:
+    return [reading for hint in hints if (reading := read(hint)) is not None]
 
 
 def _alternatives(readings: Sequence[Reading]) -> list[Reading]:

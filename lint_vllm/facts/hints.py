@@ -31,6 +31,7 @@ class Kind:
     id: str
     says: str
     regex: str | None = None
+    needles: tuple[str, ...] = ()
     card: str | None = None
     count: str | None = None
     memory: str | None = None
@@ -89,9 +90,10 @@ def hints_in_text(source: SourceFile, span: Span | None = None) -> tuple[Hint, .
 def _plain_hints(source: SourceFile, start: int, end: int) -> Iterator[Hint]:
     text = source.text
     for kind in _kinds().values():
-        if kind.pattern is None or not _reads(kind, source.path) or (kind.labels and not any(key in text for key in kind.labels)):
+        # the needles save most patterns from being compiled at all
+        if kind.regex is None or not _reads(kind, source.path) or not any(key in text for key in (*kind.needles, *kind.labels)):
             continue
-        for match in kind.pattern.finditer(text, start, end):
+        for match in _compiled(kind.regex).finditer(text, start, end):
             groups = match.groupdict()
             name = "value" if groups.get("value") is not None else "value2"
             value = groups[name].strip()
@@ -244,7 +246,8 @@ def _cards_of(kind: Kind, value: str) -> Iterator[tuple[Card, int | None]]:
             return
     if kind.card in ("map", "name", "product", "grammar") and kind.id != "slurm-partition":
         name = re.sub(r"-SHARED$", "", value)
-        card = find(name.replace("_", " ") if kind.id == "vast" else name.rstrip("!+"))
+        spelled = {"vast": name.replace("_", " "), "slurm-gres": name.upper()}.get(kind.id, name.rstrip("!+"))
+        card = find(spelled)
         if card is not None:
             yield card, None
 

@@ -39,7 +39,7 @@ POD = "spec:\n  nodeSelector:\n    cloud.google.com/gke-accelerator: nvidia-l4\n
         (POD, "x.yaml", {}, "NVIDIA L4", None),
         (POD, "x.yaml", {"settings": Stated(gpu="T4", gpu_count=2)}, "NVIDIA L4", 2),
         (POD, "x.yaml", {"options": Stated(gpu="T4")}, "Tesla T4", None),
-        ("#SBATCH --gres=gpu:h100:8\nsrun vllm serve m", "x.sbatch", {}, "h100", 8),
+        ("#SBATCH --gres=gpu:h100:8\nsrun vllm serve m", "x.sbatch", {}, "H100", 8),
         ("resources:\n  accelerators: A100-80GB:2\nrun: vllm serve m\n", "x.yaml", {}, "NVIDIA A100-SXM4-80GB", 2),
         ("# one H100 80 GB\nvllm serve m", "run.sh", {}, "H100", None),
         ("# 2x RTX 3090\nvllm serve m", "run.sh", {}, "NVIDIA GeForce RTX 3090", 2),
