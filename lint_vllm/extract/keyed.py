@@ -5,6 +5,7 @@ What they belong to is told by the keys around them; the model is looked for in 
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Iterable, Iterator
@@ -12,7 +13,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from lint_vllm.extract.compose import split_command
-from lint_vllm.extract.processes import is_other_engine, missing_parts, option_name, proves_vllm, words_of
+from lint_vllm.extract.processes import is_engine_image, is_other_engine, missing_parts, option_name, proves_vllm, words_of
 from lint_vllm.extract.references import Expanded, split_line
 from lint_vllm.extract.visit import Visit
 from lint_vllm.extract.yaml_nodes import TEMPLATE, Mapping, Node, Pair, Scalar, Sequence, literal
@@ -25,7 +26,7 @@ _OPTION_MAP = re.compile(
     re.I,
 )
 _ARGUMENT_LIST = re.compile(
-    r"(?:^|_|-)(?:args|arguments|flags|cmd|command|options|opts|params|server_cmd(?:_template)?)$|Args$|Arguments$|Flags$|Command$",
+    r"(?:^|_|-)(?:args|arguments|flags|cmds?|command|options|opts|params|parameters|server_cmd(?:_template)?)$|(?:Args|Arguments|Flags|Command|Parameters)$",
     re.I,
 )
 _TRAINING = re.compile(
@@ -43,7 +44,18 @@ _PLAIN = re.compile(
 """Options whose value is never a mapping: where it is one, the keys describe options instead of giving them."""
 _MODEL_KEYS = (
     *("modelURL", "modelUrl", "model_source", "model_path", "modelPath", "model", "model_id", "modelId", "modelID", "model_tag"),
-    *("model_name_or_path", "pretrained", "hf_model", "huggingface_id", "artifactURL", "url", "model_name", "modelName"),
+    *(
+        "model_name_or_path",
+        "pretrained",
+        "hf_model",
+        "huggingface_id",
+        "huggingface_repo_id",
+        "model_scope_model_id",
+        "artifactURL",
+        "url",
+        "model_name",
+        "modelName",
+    ),
 )
 _MODEL_PATHS = (
     *(("model_loading_config", "model_source"), ("model_loading_config", "model_id"), ("model", "name"), ("model", "id")),
@@ -60,12 +72,16 @@ _MODEL_PATHS = (
 )
 
 
+_VALUED = {"max-model-len", "gpu-memory-utilization", "tensor-parallel-size", "max-num-seqs", "max-num-batched-tokens"}
+
+
 def keyed(node: Mapping, visit: Visit) -> list[Launch]:
     """The launch that a mapping's entries state by option names alone: maps and lists of options, taken together."""
     if any(_TRAINING.match(str(step)) or _FRAGMENT.search(str(step)) for step in visit.path):
         return []
     maps: list[Pair] = []
     lists: list[tuple[Pair, tuple[Word, ...]]] = []
+    several: list[Launch] = []
     for name, pair in node:
         value = pair.value
         if visit.seen(value) or _TRAINING.match(name) or _FRAGMENT.search(name):
@@ -73,17 +89,48 @@ def keyed(node: Mapping, visit: Visit) -> list[Launch]:
         if isinstance(value, Mapping):
             if _is_option_map(name, value, node, visit):
                 maps.append(pair)
+        elif _ARGUMENT_LIST.search(name) and isinstance(value, Sequence) and any(isinstance(i, Sequence) for i in value.items):
+            several += _several(pair, value, node, visit)
         elif _ARGUMENT_LIST.search(name) and (words := _arguments(value, visit, _says_vllm(node, visit))):
             lists.append((pair, words))
-    if not (maps or lists) or _serves_something_else(node, visit):
-        return []
+    if not (maps or lists):
+        return several or _scattered(node, visit)
+    if _serves_something_else(node, visit):
+        return several
     visit.mark(*(pair.value for pair in maps), *(pair.value for pair, _ in lists))
     pairs = sorted([*maps, *(pair for pair, _ in lists)], key=lambda pair: pair.key.start)
     settings = tuple(setting for pair in maps for setting in options_of(pair.value))
     words = tuple(word for _, listed in lists for word in listed)
     launch = chart_launch(pairs[0].key.span, node.span, node, visit, settings, words, program_of(visit, node), maps)
     missing = tuple(reason for pair in pairs for reason in missing_parts(pair.value))
-    return [replace(launch, unresolved=(*launch.unresolved, *missing))]
+    return [*several, replace(launch, unresolved=(*launch.unresolved, *missing))]
+
+
+def _several(pair: Pair, value: Sequence, node: Mapping, visit: Visit) -> list[Launch]:
+    """A list of argument lists: one launch each."""
+    found: list[Launch] = []
+    for item in value.items:
+        words = _arguments(item, visit, _says_vllm(node, visit)) if isinstance(item, Sequence) else ()
+        if isinstance(item, Sequence) and words and not _serves_something_else(node, visit):
+            visit.mark(item)
+            place = words[0].span
+            found.append(chart_launch(place, item.span, node, visit, (), words, program_of(visit, node)))
+    return found
+
+
+def _scattered(node: Mapping, visit: Visit) -> list[Launch]:
+    """Options among the other values of a chart that names an image of vLLM (``maxModelLen`` beside ``image``)."""
+    if "image" not in node and "repository" not in node:
+        return []
+    from lint_vllm.extract.kubernetes import image_of
+    from lint_vllm.extract.vllm_config import option_names
+
+    pairs = [p for name, p in node if isinstance(p.value, Scalar) and option_name(name) in option_names() and not p.value.null]
+    pairs = [p for p in pairs if option_name(p.key.name) not in ("port", "host")]
+    if len(pairs) < 2 or not proves_vllm([p.key.name for p in pairs]) or not is_engine_image(image_of(node)):
+        return []
+    settings = tuple(setting_of(pair, pair.key.page.conditional(node, pair.key)) for pair in pairs)
+    return [chart_launch(pairs[0].key.span, node.span, node, visit, settings, (), program_of(visit, node))]
 
 
 def _says_vllm(node: Mapping, visit: Visit) -> bool:
@@ -102,6 +149,8 @@ def _is_option_map(name: str, value: Mapping, node: Mapping, visit: Visit) -> bo
         return False
     dashed = any(key.startswith("--") for key in keys)
     named = bool(_OPTION_MAP.match(name))
+    if named and "vllm" in name.lower() and dashed and proves_vllm([*keys, "max-model-len"]):
+        return True
     return proves_vllm(
         keys, 1 if named or dashed else 3, named=_says_vllm(node, visit) or "vllm" in name.lower() or "engine" in name
     )
@@ -143,6 +192,9 @@ def _arguments(value: Node, visit: Visit, named: bool) -> tuple[Word, ...]:
         return ()
     if not words[0].value.startswith(("-", "$", "{")) and "/" not in words[0].value:
         return ()
+    values = [word.value for word in words] + ["-"]
+    if any(option_name(w) in _VALUED and "=" not in w and after.startswith("-") for w, after in itertools.pairwise(values)):
+        return ()  # names of options alone: what somebody may set
     if any(" " in w.value.strip() and w.value.startswith("--") and "{" not in w.value for w in words):
         return tuple(part for w in words for part in (split_line(w.content) if w.value.startswith("-") else [w]))
     return words

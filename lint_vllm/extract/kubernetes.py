@@ -42,7 +42,18 @@ _DEVICE = re.compile(
 )
 _NO_COUNT = re.compile(r"gpumem|gpucores|gpu-memory|gpu\.memory|vcuda|percentage", re.I)
 _CONTAINER_FIELDS = (
-    *("image", "env", "envFrom", "resources", "volumeMounts", "ports", "imagePullPolicy", "workingDir", "securityContext"),
+    *(
+        "image",
+        "repository",
+        "env",
+        "envFrom",
+        "resources",
+        "volumeMounts",
+        "ports",
+        "imagePullPolicy",
+        "workingDir",
+        "securityContext",
+    ),
     *("livenessProbe", "readinessProbe", "startupProbe"),
 )
 _EXTRA_ARGUMENTS = re.compile(

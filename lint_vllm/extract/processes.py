@@ -26,7 +26,7 @@ _BESIDE_ENGINE = re.compile(
 )
 _OTHER_ENGINE = re.compile(
     r"sglang|text-generation-inference|\btgi\b|llama\.?cpp|llama-server|ollama|lmdeploy|tensorrt|trtllm|tritonserver|infinity"
-    r"|text-embeddings|tei-|mlc-llm|aphrodite|koboldcpp|localai|exllama|tabbyapi",
+    r"|text-embeddings|tei-|mindie|vox-box|llama-box|mlc-llm|aphrodite|koboldcpp|localai|exllama|tabbyapi",
     re.I,
 )
 
@@ -129,7 +129,8 @@ def launches_of(process: Process, context: Context) -> list[Launch]:
                 found = [launch]
         beside = image is not None and _BESIDE_ENGINE.search(image.reference.rsplit("/", 1)[-1])
         if not found and not beside:
-            found = passed_on(process, inside, 1 if is_engine_image(image) else 2)
+            named = is_engine_image(image) or (image is None and "vllm" in f"{context.site} {context.source.path}".lower())
+            found = passed_on(process, inside, 1 if named else 2)
     return _without_alternatives([_at_key(launch, process) for launch in found])
 
 

@@ -26,7 +26,8 @@ def option_names() -> frozenset[str]:
 
 def config_file(node: Mapping, visit: Visit) -> list[Launch]:
     """The launch of a document whose top level holds options of vLLM and hardly anything else."""
-    if visit.path or visit.outside is not None or len(visit.documents) != 1 or not is_config(node):
+    quoted = visit.outside is not None and visit.outside.passage == "doc"
+    if visit.path or quoted or len(visit.documents) != 1 or not is_config(node):
         return []
     visit.mark(node)
     first = next(pair for _, pair in node)

@@ -134,6 +134,8 @@ def reader_of(node: Scalar, visit: Visit) -> Callable[[Text, Context], list[Laun
     """Who reads a scalar: by the key it stands under, else by how it starts. ``None`` for prose and plain values."""
     key = next((str(step) for step in reversed(visit.path) if isinstance(step, str)), "")
     head = node.raw.lstrip()[:300]
+    if "```" in node.raw:
+        return _markdown
     if _PROSE_KEY.match(key):
         return None
     if re.search(r"\.py$", key) or (head.startswith("#!") and "python" in head.split("\n", 1)[0]):
@@ -158,3 +160,9 @@ def _python(text: Text, context: Context) -> list[Launch]:
     from lint_vllm.extract.python import launches_in_python
 
     return launches_in_python(text, context)
+
+
+def _markdown(text: Text, context: Context) -> list[Launch]:
+    from lint_vllm.extract.markdown import launches_in_document
+
+    return list(launches_in_document(text, context).launches)
