@@ -42,6 +42,7 @@ AFFINITY = """\
         ('@app.function(gpu="H100:2")', "x.py", [("modal", "H100", 2)]),
         ('gpu="H100:2"', "x.yaml", []),
         ("google.com/tpu: 4", "x.yaml", [("tpu-limits", "google.com/tpu", None)]),
+        ("requestGPU: 0.5", "x.yaml", []),
         ("vllm serve m", "x.sh", []),
     ],
 )
