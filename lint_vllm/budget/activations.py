@@ -72,6 +72,9 @@ def _sampler_copies(config: EngineConfig) -> Quantity:
     vendor_build = "+" in config.release
     if config.release_sure and not vendor_build:
         return copies
+    if vendor_build:  # it may carry another sampler and set its switch
+        known = triple(table["flashinfer"])
+        return widest([copies, known], (known.low * copies.high) ** 0.5)
     any_release = [triple(entry) for history in histories.values() for _since, entry in history]
     return widest(any_release, copies.likely)
 

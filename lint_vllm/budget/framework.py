@@ -32,11 +32,26 @@ def _expert_copies(config: EngineConfig) -> Quantity:
 
 def outside(config: EngineConfig) -> Quantity:
     """Bytes per GPU that the process holds and vLLM does not count against its share."""
-    release = version_key(config.release)
-    if config.v1 and release < (0, 9, 1):
+    if counts_context(config):
         return Quantity.exact(0)
+    card = config.card
     context = gib("outside", "context_gib")
-    return context + gib("outside", "nccl_gib") if config.world_size > 1 and release >= (0, 11) else context
+    if card is not None and card.ceiling is not None and not card.unified_memory:
+        free = card.ceiling
+        context = Quantity(*((1 - share) * card.total.likely for share in (free.high, free.likely, free.low)))
+    if config.world_size > 1 and version_key(config.release) >= (0, 11):
+        context = context + gib("outside", "nccl_gib")
+    return context + gib("outside", "sleep_gib") if _hides_memory(config) else context
+
+
+def _hides_memory(config: EngineConfig) -> bool:
+    """Sleep mode's allocator is not seen by the measurement before it compares free memory (0.27): the pool comes out too large."""
+    return config.enable_sleep_mode and version_key(config.release) < (0, 27)
+
+
+def counts_context(config: EngineConfig) -> bool:
+    """Whether the CUDA context counts against the share: the V1 engine before it compared snapshots, V0 before it did."""
+    return version_key(config.release) < ((0, 9, 1) if config.v1 else (0, 6, 5))
 
 
 def penalty_counts(config: EngineConfig) -> float:
@@ -51,7 +66,7 @@ def drivers(config: EngineConfig) -> tuple[str, ...]:
     release = version_key(config.release)
     card = config.card
     names = ["consumed_gib" if release >= (0, 27) else "base_gib"]
-    if config.v1 and release < (0, 9, 1):
+    if counts_context(config):
         names.append("context_counted_gib")
     if card is not None and card.unified_memory:
         names.append("unified_gib")
@@ -65,6 +80,8 @@ def drivers(config: EngineConfig) -> tuple[str, ...]:
         names.append("offload_gib")
     if config.speculative is not None and config.speculative.method not in ("ngram", "suffix"):
         names.append("draft_gib")
+    if _hides_memory(config):
+        names.append("sleep_gib")
     if config.lora is not None:
         names.append("lora_gib")
     if config.kv_connector:

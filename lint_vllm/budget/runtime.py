@@ -6,9 +6,12 @@ from dataclasses import dataclass
 
 from lint_vllm.budget import framework, graphs, load_peak
 from lint_vllm.budget.activations import activations
-from lint_vllm.budget.coefficients import gib
+from lint_vllm.budget.coefficients import gib, spread, times
 from lint_vllm.budget.engine_config import EngineConfig
 from lint_vllm.budget.quantity import Quantity
+
+
+_NOTHING = Quantity.exact(0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,7 +30,7 @@ class RuntimeEstimate:
     margin: Quantity
     load_peak: Quantity
     graphs_inside: bool
-    outside: Quantity = Quantity(0.0, 0.0, 0.0)
+    outside: Quantity = _NOTHING
     """What the process holds beside the share in any case: CUDA context, and communicators made before the snapshot."""
 
     @property
@@ -45,16 +48,25 @@ def estimate(config: EngineConfig, weights: Quantity | None = None) -> RuntimeEs
         activations=activations(config),
         cuda_graphs=graphs.captured(config),
         framework=framework.framework(config),
-        margin=gib("margin", "gib"),
+        margin=_margin(config, weights),
         load_peak=load_peak.while_loading(config, weights),
         graphs_inside=graphs.inside_share(config),
         outside=framework.outside(config),
     )
 
 
-def combined(parts: list[Quantity]) -> Quantity:
+def _margin(config: EngineConfig, weights: Quantity | None) -> Quantity:
+    """Fragmentation and rounding; for packed formats also what repacking adds to (or takes from) the stored bytes."""
+    slack = gib("margin", "gib")
+    if weights is None or not load_peak.repacked(config):
+        return slack
+    return combined([slack, times(spread("margin", "packed_share"), weights.likely)], floor=None)
+
+
+def combined(parts: list[Quantity], floor: float | None = 0.0) -> Quantity:
     """The sum of independent items: likely values add up, spreads add in quadrature (they rarely all go one way)."""
     likely = sum(part.likely for part in parts)
     down = sum((part.likely - part.low) ** 2 for part in parts) ** 0.5
     up = sum((part.high - part.likely) ** 2 for part in parts) ** 0.5
-    return Quantity(max(0.0, likely - down), likely, likely + up)
+    low = likely - down
+    return Quantity(low if floor is None else min(likely, max(floor, low)), likely, likely + up)

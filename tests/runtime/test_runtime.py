@@ -143,12 +143,20 @@ def test_towers_without_flash_attention_are_quadratic() -> None:
         ({"card": find_card("GB10")}, "unified_gib"),
         ({"card": find_card("MI300X")}, "rocm_gib"),
         ({"release": "0.8.5"}, "context_counted_gib"),
+        ({"release": "0.6.4", "v1": False}, "context_counted_gib"),
     ],
 )
 def test_each_driver_adds(changes: dict[str, object], driver: str) -> None:
     plain = framework.framework(config(release=str(changes.get("release", "0.33.0"))))
     assert driver in framework.drivers(config(**changes))
     assert framework.framework(config(**changes)).high >= plain.high or driver == "rocm_gib"
+
+
+def test_sleep_mode_hides_memory_before_0_27() -> None:
+    old, new = config(release="0.20.2", enable_sleep_mode=True), config(release="0.27.1", enable_sleep_mode=True)
+    assert framework.framework(old).likely < 0
+    assert framework.outside(old).likely > 2 * GIB
+    assert framework.framework(new) == framework.framework(config(release="0.27.1"))
 
 
 def test_the_peak_is_the_largest_and_not_the_sum() -> None:
