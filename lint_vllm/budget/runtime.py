@@ -10,7 +10,6 @@ from lint_vllm.budget.coefficients import gib, spread, times
 from lint_vllm.budget.engine_config import EngineConfig
 from lint_vllm.budget.quantity import Quantity
 
-
 _NOTHING = Quantity.exact(0)
 
 
