@@ -54,7 +54,7 @@ def values_of(facts: Facts, changes: Mapping[str, object]) -> Mapping[str, objec
 
 def environment(facts: Facts) -> dict[str, str]:
     """Variables of the launch with a known value."""
-    return {e.name.value: e.value.value for e in facts.launch.env if e.value is not None and e.value.unknown is None}
+    return {e.name.value: e.value.value for e in facts.launch.env.values() if e.value is not None and e.value.unknown is None}
 
 
 def configure(facts: Facts, changes: Mapping[str, object]) -> EngineConfig | Refusal | Unknown:
