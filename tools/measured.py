@@ -6,7 +6,6 @@ import json
 import sys
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 HERE = Path(__file__).parent
 sys.path[:0] = [str(HERE.parent), str(HERE.parent / "rules")]
@@ -94,11 +93,10 @@ def judge(start: Start) -> Judged:
     del argv[at : at + 2]
     words = [*(["env", *(f"{k}={v}" for k, v in start.env.items())] if start.env else []), "vllm", "serve", model, *argv]
     stated = Stated(gpu=start.gpu, gpu_count=start.gpu_count or 1, gpu_memory_gib=start.total_gib, vllm_version=start.release)
-    case = inspect_command(words, Request(stated, isolated=True))
+    inventory = inspect_command(words, Request(stated, isolated=True))
+    if not inventory.cases:
+        return Judged(start, None, None, inventory.problems[0].reason if inventory.problems else "not read")
+    case = inventory.cases[0]
     config = configure(case.facts, {})
     budget = case.facts.budget
     return Judged(start, config if isinstance(config, EngineConfig) else None, budget, "; ".join(budget.unknown))
-
-
-def tokens_of(value: Any) -> float:
-    return float(value)

@@ -14,6 +14,7 @@ import click
 from lint_vllm.cli.options import fact_options, format_option, request_of
 
 if TYPE_CHECKING:
+    from lint_vllm.budget.engine_config import EngineConfig
     from lint_vllm.budget.result import Budget
     from lint_vllm.inspection import Case
     from lint_vllm.log import StartupLog
@@ -108,9 +109,10 @@ def _case(log: StartupLog, request: Request) -> Case | None:
     if stated.vllm_version is None and log.release is not None and log.release[:1].isdigit():
         stated = replace(stated, vllm_version=log.release)
     try:
-        return inspect_command(words, replace(request, facts=stated))
+        cases = inspect_command(words, replace(request, facts=stated)).cases
     except NotALaunch:
         return None
+    return cases[0] if cases else None
 
 
 def _comparison(log: StartupLog, budget: Budget | None) -> tuple[Comparison, ...]:
@@ -136,12 +138,14 @@ def _save(name: str, log: StartupLog, case: Case | None) -> str:
     return f"Saved to {FILE_NAME}: launches on this card with vLLM {new.release} are judged by these figures."
 
 
-def _config(case: Case | None) -> Any:
+def _config(case: Case | None) -> EngineConfig | None:
     if case is None:
         return None
-    from lint_vllm.budget.resolve import resolve_facts
+    from lint_vllm.budget.engine_config import EngineConfig
+    from lint_vllm.budget.judge import configure
 
-    return resolve_facts(case.facts, case.args)
+    config = configure(case.facts, {})
+    return config if isinstance(config, EngineConfig) else None
 
 
 def _table(rows: Sequence[Comparison]) -> Iterable[str]:
