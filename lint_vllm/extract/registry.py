@@ -25,7 +25,6 @@ CARRIERS: dict[str, str] = {
     "json": "json_file:extract",
     "toml": "toml_file:extract",
     "pbtxt": "pbtxt:extract",
-    "patch": "patch:extract",
 }
 """Kind of file -> ``module:function``."""
 
@@ -46,7 +45,6 @@ SUFFIXES: dict[str, str] = {
     **dict.fromkeys((".json", ".jsonc"), "json"),
     ".toml": "toml",
     ".pbtxt": "pbtxt",
-    **dict.fromkeys((".patch", ".diff"), "patch"),
 }
 
 NAMES: tuple[tuple[re.Pattern[str], str], ...] = (

@@ -121,8 +121,8 @@ class _Walk:
             container = container_launches(node, replace(self.context, site=_site(self.context.site, key)))
             self.found += container.launches
             outer = self.context
-            config, env = node.get("config"), node.get("env")
-            if config is not None and env is not None:  # a task of Nomad
+            config, env = node.get("config", "serviceConfig"), node.get("env", "environment")
+            if config is not None and env is not None:  # a task of Nomad, a unit of NixOS
                 self.context = replace(outer, env={**outer.env, **environment_of([env])})
             for pair in node.pairs:
                 if not any(pair.value is u for u in container.used):
@@ -210,7 +210,10 @@ def container_launches(node: Map, context: Context, keeps_entrypoint: bool | Non
         place = min((p.key.span for p in keys), key=lambda s: s.start)
         block = place.to(max((p.value.span for p in keys), key=lambda s: s.end))
         script = command_pair.value if command_pair and not args else None
-        if isinstance(script, Leaf) and "\n" in script.word.value.strip():
+        options = node.get("extraOptions")
+        if options is not None and image is not None and image_pair is not None and command_pair is None:
+            launches = _docker_run(options, image_pair, args_pair, inside, place, block)
+        elif isinstance(script, Leaf) and "\n" in script.word.value.strip():
             launches = script_launches(script, inside)
         else:
             launches = launches_of(Process(command or None, args, place, block), inside)
@@ -228,6 +231,18 @@ def container_launches(node: Map, context: Context, keeps_entrypoint: bool | Non
 
 
 _IMAGE_KEYS = {_plain(n) for n in IMAGE}
+
+
+def _docker_run(
+    options: Pair, image: Pair, arguments: Pair | None, context: Context, place: Span, block: Span
+) -> list[Launch]:
+    """A container described by options of ``docker run``, its image and arguments."""
+    from lint_vllm.extract.command import recognise
+
+    program = [Word(Text.placed(word, options.key.span), options.key.span) for word in ("docker", "run")]
+    words = [*program, *words_of(options.value), *words_of(_first(image.value)), *(words_of(arguments.value) if arguments else ())]
+    found = recognise(words, replace(context, image=None, block=block))
+    return [replace(launch, command=place, env={**context.env, **launch.env}) for launch in found]
 
 
 def _first(node: Tree) -> Tree:

@@ -1,0 +1,18 @@
+"""TOML files: tasks of pixi, poe and the like, deployment descriptions, containers."""
+
+from __future__ import annotations
+
+from lint_vllm.extract.context import Context, Extraction, Follower
+from lint_vllm.extract.structure import launches_in
+from lint_vllm.extract.toml_text import parse_toml
+from lint_vllm.launch import Deployment
+from lint_vllm.source import SourceFile, Span, Text
+
+MAX_CHARACTERS = 1_000_000
+
+
+def extract(source: SourceFile, follow: Follower | None = None) -> Extraction:
+    if len(source.text) > MAX_CHARACTERS or "vllm" not in source.text.lower():
+        return Extraction()
+    context = Context(source, follow=follow, deployment=Deployment("other", Span(source, 0, 0)))
+    return Extraction(tuple(launches_in(parse_toml(Text.of(source)), context)))
