@@ -69,10 +69,9 @@ def _sampler_copies(config: EngineConfig) -> Quantity:
     copies = triple(newest(histories[model_runner(config)], config.release))
     if config.env.get("VLLM_USE_FLASHINFER_SAMPLER") == "1" and model_runner(config) == "v1":
         copies = triple(table["flashinfer"])
-    vendor_build = "+" in config.release
-    if config.release_sure and not vendor_build:
+    if config.release_sure and not config.vendor_build:
         return copies
-    if vendor_build:  # it may carry another sampler and set its switch
+    if config.vendor_build:  # it may carry another sampler and set its switch
         known = triple(table["flashinfer"])
         return widest([copies, known], (known.low * copies.high) ** 0.5)
     any_release = [triple(entry) for history in histories.values() for _since, entry in history]

@@ -61,6 +61,8 @@ class EngineConfig:
     release: str
     release_sure: bool = True
     """False when nobody stated the release and the newest known one was taken."""
+    vendor_build: bool = False
+    """The release is somebody's own build of that number: its defaults may differ."""
     usage: Usage = "server"
     tensor_parallel_size: int = 1
     pipeline_parallel_size: int = 1

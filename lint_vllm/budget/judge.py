@@ -77,7 +77,7 @@ def configure(facts: Facts, changes: Mapping[str, object]) -> EngineConfig | Ref
         values, model, card.value if isinstance(card, Known) else None, count, facts.release.version, environment(facts), usage, _drafts(facts, values)
     )
     if isinstance(config, EngineConfig):
-        return replace(config, release_sure=facts.release.sure)
+        return replace(config, release_sure=facts.release.sure, vendor_build=facts.release.certainty == "vendor")
     return config
 
 

@@ -28,6 +28,9 @@ _DOCKERFILE = re.compile(r"(?:[\w.-]*\.)?(?:Dockerfile|Containerfile)(?:\.[\w.-]
 _FROM = re.compile(r"^[ \t]*FROM[ \t]+(?:--platform=\S+[ \t]+)?(?P<image>\S+)", re.MULTILINE | re.IGNORECASE)
 _ARGUMENT = re.compile(r"^[ \t]*ARG[ \t]+(?P<name>\w+)=[\"']?(?P<value>[^\s\"']+)", re.MULTILINE | re.IGNORECASE)
 
+_UNNUMBERED = ("0.1.dev", "0.0.0", "dev")
+"""What setuptools-scm calls a build of a tree without tags."""
+
 
 def known_releases() -> tuple[str, ...]:
     """The releases whose flags are known, oldest first."""
@@ -58,7 +61,11 @@ def release(version: str, origin: str, span: Span | None = None, certainty: str 
     """A release by its number, with the flag table it is read by."""
     from lint_vllm.arguments.tables import table_release
 
-    plain = version.strip().lstrip("v").split("+", 1)[0]
+    plain, _, local = version.strip().lstrip("v").partition("+")
+    if plain.startswith(_UNNUMBERED):
+        return newest(f"{origin}; {version} is a build without a release number, the newest known is assumed", span=span)
+    if local and certainty == "stated" and ".dev" not in plain:
+        certainty = "vendor"
     table, relation = table_release(plain)
     if relation == "newer":
         return Release(plain, table, f"{origin}; newer than the tables, which end at {table}", "newer", span)
