@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import re
+from collections import Counter
+
 from lint_vllm.diagnostic import Applicability, Severity
 from lint_vllm.result import Run
+
+_NAMED = re.compile(r"[\"'`]?[\w.-]*/[\w./-]+[\"'`]?")
 
 
 def counted(number: int, noun: str) -> str:
@@ -24,17 +29,21 @@ def found(run: Run) -> str:
 def not_judged(run: Run) -> str | None:
     """``3 launches not judged for memory: GPU unknown; set `gpu```; ``None`` when all were judged."""
     reasons = run.reasons()
-    total = sum(reasons.values())
-    if not total:
+    if not reasons:
         return None
-    head = f"{counted(total, 'launch')} not judged for memory"
+    head = f"{counted(sum(reasons.values()), 'launch')} not judged for memory"
     if len(reasons) == 1:
         return f"{head}: {advised(next(iter(reasons)))}"
-    return (
-        f"{head}: "
-        + ", ".join(f"{number} {advised(reason)}" for reason, number in reasons.most_common(4))
-        + (", ..." if len(reasons) > 4 else "")
-    )
+    kinds: Counter[str] = Counter()
+    for reason, number in reasons.items():
+        kinds[_kind(reason)] += number
+    listed = [f"{number} {advised(kind)}" if len(kinds) > 1 else advised(kind) for kind, number in kinds.most_common(4)]
+    return f"{head}: {', '.join(listed)}{', ...' if len(kinds) > 4 else ''}"
+
+
+def _kind(reason: str) -> str:
+    """A reason without the names in it: ids and paths."""
+    return " ".join(_NAMED.sub("", reason).split())
 
 
 def advised(reason: str) -> str:
