@@ -50,6 +50,10 @@ class Calibration:
     quantization: str | None = None
     dtype: str | None = None
     enforce_eager: bool = False
+    cpu_offload_gb: float = 0.0
+    draft: str | None = None
+    """Method of speculative decoding."""
+    lora: bool = False
     utilization: float | None = None
     weights_gib: float | None = None
     activations_gib: float | None = None
@@ -99,6 +103,9 @@ def entry(log: StartupLog, config: EngineConfig, estimate: RuntimeEstimate, sour
         quantization=config.quantization,
         dtype=config.dtype,
         enforce_eager=config.enforce_eager,
+        cpu_offload_gb=config.cpu_offload_gb,
+        draft=_draft(config),
+        lora=config.lora is not None,
         utilization=config.utilization,
         weights_gib=weights,
         activations_gib=log.activations_gib,
@@ -108,6 +115,10 @@ def entry(log: StartupLog, config: EngineConfig, estimate: RuntimeEstimate, sour
         kv_available_gib=log.kv_available_gib,
         predicted_runtime_gib=round(estimate.in_share.likely / GIB, 3),
     )
+
+
+def _draft(config: EngineConfig) -> str | None:
+    return config.speculative.method if config.speculative is not None else None
 
 
 def match(config: EngineConfig, calibrations: Sequence[Calibration]) -> Calibration | None:
@@ -146,8 +157,19 @@ def _likeness(config: EngineConfig, known: Calibration) -> tuple[bool, bool, boo
 def apply(config: EngineConfig, estimate: RuntimeEstimate, known: Calibration) -> Calibrated:
     """The estimate of a launch corrected by what its rig measured."""
     ranks, model, sequences, tokens = _likeness(config, known)
-    same = ranks and model and sequences and tokens and known.enforce_eager == config.enforce_eager
-    weights = _about(known.weights_gib) if ranks and model and known.dtype == config.dtype else None
+    loaded = (
+        ranks
+        and model
+        and (known.dtype, known.cpu_offload_gb, known.draft, known.lora)
+        == (
+            config.dtype,
+            config.cpu_offload_gb,
+            _draft(config),
+            config.lora is not None,
+        )
+    )
+    same = loaded and sequences and tokens and known.enforce_eager == config.enforce_eager
+    weights = _about(known.weights_gib) if loaded else None
     total = Quantity.exact(known.total_gib * GIB)
     if same:
         runtime = _measured(estimate, known)
@@ -214,7 +236,7 @@ def read(path: Path | str) -> tuple[Calibration, ...]:
     return tuple(_entry(item, path) for item in content["calibrations"])
 
 
-_TEXTS = {"model", "release", "source", "card", "quantization", "dtype"}
+_TEXTS = {"model", "release", "source", "card", "quantization", "dtype", "draft"}
 _COUNTS = {"tensor_parallel_size", "pipeline_parallel_size", "max_num_seqs", "max_num_batched_tokens"}
 
 
@@ -225,7 +247,7 @@ def _entry(item: object, path: Path | str) -> Calibration:
     values = {name: value for name, value in item.items() if name in known}
     for name, value in values.items():
         wanted: type | tuple[type, ...] = str if name in _TEXTS else int if name in _COUNTS else (int, float)
-        if name == "enforce_eager":
+        if name in ("enforce_eager", "lora"):
             wanted = bool
         if value is not None and not isinstance(value, wanted):
             raise CalibrationError(f"{path}: {name} is {value!r}")
@@ -268,6 +290,9 @@ def _same_launch(one: Calibration, other: Calibration) -> bool:
             c.quantization,
             c.dtype,
             c.enforce_eager,
+            c.cpu_offload_gb,
+            c.draft,
+            c.lora,
         )
 
     return key(one) == key(other)

@@ -165,6 +165,7 @@ def _verdicts(judged: Sequence[Judged]) -> str:
 def _left_out(chosen: Sequence[Sample], left_out: Mapping[str, float], factors: Mapping[str, float]) -> str:
     offs = [sample.features.total(factors) - sample.measured for sample in chosen]
     outs = [left_out[sample.judged.start.id] - sample.measured for sample in chosen]
+    prior = [sample.features.total(dict.fromkeys(factors, 1.0)) - sample.measured for sample in chosen]
     constant = [2.0 - sample.measured for sample in chosen]
 
     def row(name: str, errors: Sequence[float]) -> str:
@@ -186,11 +187,12 @@ def _left_out(chosen: Sequence[Sample], left_out: Mapping[str, float], factors: 
             inside += interval.low <= sample.measured * GIB <= interval.high
     lines = [
         f"{len(chosen)} launches of {len({s.judged.start.source for s in chosen})} sources whose pool and weights are sure. Runtime ="
-        " share less weights less pool. Every source has one vote; in the second row its own launches were left out of the fit that"
+        " share less weights less pool. Every source has one vote; in the third row its own launches were left out of the fit that"
         " predicts them.",
         "",
         "| prediction | median error, GiB | 90 % below, GiB | typical factor |",
         "|---|---|---|---|",
+        row("what logs print, not fitted", prior),
         row("as shipped (in sample)", offs),
         row("source left out", outs),
         row("a constant 2 GiB", constant),
