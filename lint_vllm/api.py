@@ -60,12 +60,14 @@ def parse_arguments(argv: Sequence[str] | Launch, vllm_version: str, folder: str
 
     if not vllm_version.lstrip("v")[:1].isdigit():
         raise ValueError(f"not a vLLM release: {vllm_version!r}")
-    if not isinstance(argv, Launch):
+    if isinstance(argv, Launch):
+        launch = argv
+    else:
         try:
-            argv = launch_from_command(argv)
+            launch = launch_from_command(argv)
         except NotALaunch:
-            argv = launch_from_arguments(argv)
-    return read_in_folder(argv, vllm_version, os.getcwd() if folder is None else folder)
+            launch = launch_from_arguments(argv)
+    return read_in_folder(launch, vllm_version, os.getcwd() if folder is None else folder)
 
 
 def budget(argv: Sequence[str], *, facts: Stated | None = None, isolated: bool = False) -> Budget:
