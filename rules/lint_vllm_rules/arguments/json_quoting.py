@@ -1,0 +1,69 @@
+"""JSON that lost its quotes, or kept some it should not have.
+
+Why: the shell takes double quotes away and splits at blanks, YAML and systemd have rules of their own; the flag then gets a
+text that is no JSON, and argument parsing stops.
+Instead: single quotes around the whole value, a YAML list item of its own, or dotted keys: `--speculative-config.method ngram`.
+Wrong when: another layer of quoting is taken off before vLLM sees the value.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lint_vllm.arguments.causes import cause_of
+from lint_vllm.rule import ArgumentSet, Bad, Facts, Finding, Fix, Good, Severity, Span, rule
+
+
+@rule(
+    code="ARG030",
+    name="json-quoting",
+    severity=Severity.ERROR,
+    since="0.1",
+    docs=True,
+    sources=("vllm==0.33.0 engine/arg_utils.py", "Center-for-AI-Innovation/LLMFlux#41", "vllm-project/vllm#32755"),
+    bad=(
+        Bad(
+            'vllm serve Qwen/Qwen3-8B --limit-mm-per-prompt {\\"image\\":2,}\n',
+            facts={"vllm_version": "0.33.0"},
+        ),
+        Bad(
+            "vllm serve Qwen/Qwen3-8B --hf-overrides '{max_position_embeddings: 8192}'\n",
+            mark="{max_position_embeddings: 8192}",
+            facts={"vllm_version": "0.20.2"},
+        ),
+    ),
+    good=(
+        Good("vllm serve Qwen/Qwen3-8B --limit-mm-per-prompt '{\"image\":2}'\n"),
+        Good("vllm serve Qwen/Qwen3-8B --limit-mm-per-prompt.image 2\n"),
+        Good('vllm serve Qwen/Qwen3-8B --limit-mm-per-prompt "$LIMITS"\n'),
+    ),
+)
+def json_quoting(args: ArgumentSet, facts: Facts, options: object) -> Iterator[Finding]:
+    for problem in args.problems:
+        if not problem.is_error or cause_of(problem, args) != "json_quoting":
+            continue
+        span = _whole(problem.span)
+        flag = problem.known_flag or problem.flag
+        yield Finding(
+            span,
+            f"{flag} gets {problem.value!r}, which is no JSON: argument parsing refuses the launch",
+            fixes=(
+                Fix("put single quotes around the whole JSON value, double quotes around its keys"),
+                Fix(f"use dotted keys instead: {flag}.KEY VALUE"),
+            ),
+        )
+        return
+
+
+def _whole(span: Span) -> Span:
+    """The value up to its closing bracket on the same line, where the shell cut it at a blank."""
+    source = span.source
+    line_end = source.text.find("\n", span.start)
+    line = source.text[span.start : line_end if line_end >= 0 else len(source.text)]
+    depth = 0
+    for at, c in enumerate(line):
+        depth += (c == "{") - (c == "}")
+        if c == "}" and depth == 0:
+            end = span.start + at + 1
+            return Span(source, span.start, end) if end > span.end else span
+    return span

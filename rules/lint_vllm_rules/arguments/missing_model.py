@@ -1,0 +1,48 @@
+"""No model is given.
+
+Why: without a model vLLM serves its default (a tiny test model), or, when a served name is given, refuses to start.
+Instead: the model as the first word: `vllm serve MODEL ...`.
+Wrong when: a configuration file that cannot be read here names it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from lint_vllm.arguments.causes import cause_of
+from lint_vllm.rule import ArgumentSet, Bad, Facts, Finding, Fix, Good, Severity, rule
+
+
+@rule(
+    code="ARG004",
+    name="missing-model",
+    severity=Severity.ERROR,
+    since="0.1",
+    docs=True,
+    sources=("vllm==0.33.0 entrypoints/cli/serve.py",),
+    bad=(Bad("vllm serve --max-model-len 8192 --port 8000\n", mark="vllm serve"),),
+    good=(
+        Good("vllm serve Qwen/Qwen3-8B --max-model-len 8192\n"),
+        Good('vllm serve "$@"\n'),
+        Good("vllm serve --config serve.yaml\n"),
+    ),
+)
+def missing_model(args: ArgumentSet, facts: Facts, options: object) -> Iterator[Finding]:
+    if args.launch.form not in ("vllm serve", "api_server", "image") or not args.complete or args.given("config"):
+        return
+    problem = next((p for p in args.problems if p.is_error and cause_of(p, args) == "missing_model"), None)
+    if problem is not None:
+        yield Finding(
+            args.launch.command, "no model is given: argument parsing refuses the launch", fixes=(Fix("name the model first"),)
+        )
+        return
+    if any(p.is_error for p in args.problems) or args.given("model") or args.model_span is not None:
+        return
+    if args.launch.unresolved or not args.arguments:
+        return
+    yield Finding(
+        args.launch.command,
+        f"no model is given: vLLM {facts.release.version} serves {args.model}, its test default",
+        fixes=(Fix("name the model first: vllm serve MODEL"),),
+        severity=Severity.WARNING,
+    )
