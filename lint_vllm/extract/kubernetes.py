@@ -583,7 +583,7 @@ def _argument_variables(node: Mapping, env: dict[str, EnvVar], image: Image | No
                 command=value.span,
                 block=variable.span,
                 words=words,
-                settings=(Setting(model, "model", model),) if model else (),
+                settings=(Setting(model[0], "model", model[1], model[1].value),) if model else (),
                 env=MappingProxyType(env),
                 image=image,
                 hints=context.hints,
@@ -603,17 +603,17 @@ def _with_model(launch: Launch, node: Mapping, visit: Visit) -> Launch:
         return launch
     for parent in reversed((*visit.parents, node)):
         artifacts = parent.map("modelArtifacts")
-        found = (artifacts.scalar("name") or artifacts.scalar("uri")) if artifacts is not None else None
-        if found is not None:
+        pair = artifacts.pair("name", "uri") if artifacts is not None else None
+        if pair is not None and isinstance(pair.value, Scalar):
             from lint_vllm.extract.keyed import model_word
 
-            model = model_word(found)
-            return replace(launch, settings=(Setting(model, "model", model, model.value), *launch.settings))
+            model = model_word(pair.value)
+            return replace(launch, settings=(Setting(pair.key.word, "model", model, model.value), *launch.settings))
     return launch
 
 
-def served_model(node: Mapping, visit: Visit) -> Word | None:
-    """The model that an enclosing object names: ``spec.model`` with ``uri: hf://org/name``, else its ``name`` (KServe)."""
+def served_model(node: Mapping, visit: Visit) -> tuple[Word, Word] | None:
+    """Key and value of the model that an enclosing object names: ``spec.model`` with ``uri: hf://org/name``, else its ``name`` (KServe)."""
     from lint_vllm.extract.keyed import model_word
 
     for parent in reversed((*visit.parents, node)):
@@ -621,11 +621,16 @@ def served_model(node: Mapping, visit: Visit) -> Word | None:
             model = parent.map(*path)
             if model is None:
                 continue
-            uri, name = model.scalar("uri") or model.scalar("storageUri"), model.scalar("name")
-            if uri is not None and (uri.value.startswith(("hf://", "huggingface://")) or name is None):
-                return model_word(uri)
-            if name is not None:
-                return name.word
+            uri, name = model.pair("uri", "storageUri"), model.pair("name")
+            link = uri.value if uri is not None else None
+            if (
+                uri is not None
+                and isinstance(link, Scalar)
+                and (name is None or link.value.startswith(("hf://", "huggingface://")))
+            ):
+                return uri.key.word, model_word(link)
+            if name is not None and isinstance(name.value, Scalar):
+                return name.key.word, name.value.word
     return None
 
 
