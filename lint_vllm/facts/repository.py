@@ -63,17 +63,26 @@ class Repository:
     root: Path
     folder: Path
     use_hub_cache: bool = True
+    overlay: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    """Contents that take the place of files, by real path: fixes that are not written yet."""
     _memo: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def __post_init__(self) -> None:
         self.root, self.folder = _real(self.root), _real(self.folder)
 
     @classmethod
-    def of(cls, path: str | Path, *, boundary: Path | None = None, use_hub_cache: bool = True) -> Repository:
+    def of(
+        cls,
+        path: str | Path,
+        *,
+        boundary: Path | None = None,
+        use_hub_cache: bool = True,
+        overlay: Mapping[str, bytes] | None = None,
+    ) -> Repository:
         """The repository of a linted file: the nearest ``.git`` or settings file upward, else ``boundary`` (a folder that
         the caller was asked to lint, when it holds the file), else the file's own folder."""
         folder = _real(Path(path).absolute().parent)
-        return cls(repository_root(folder, boundary), folder, use_hub_cache)
+        return cls(repository_root(folder, boundary), folder, use_hub_cache, overlay or {})
 
     def remember(self, key: str, compute: Callable[[], T]) -> T:
         """The result of a look-up, made once. Every key is used by one caller only."""
@@ -126,7 +135,7 @@ class Repository:
         path = self.locate(relative_path)
         if path is None or self.text(path) is None:
             return None
-        return SourceFile(os.path.relpath(path), path.read_bytes())
+        return SourceFile(os.path.relpath(path), self.overlay.get(str(path)) or path.read_bytes())
 
     def json(self, path: Path, limit: int = MAX_CONFIG) -> Mapping[str, Any] | None:
         """A JSON object; ``None`` for anything else."""
