@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -67,7 +68,7 @@ class Engine:
             source.path,
             tuple(_judged(case) for case in inspection.cases),
             tuple(sorted(diagnostics, key=_order)),
-            inspection.read,
+            inspection.read | _places(inspection),
         )
 
     def unreadable(self, path: str, reason: str) -> FileResult:
@@ -134,6 +135,13 @@ def _unreadable(inspection: Inspection, active: Sequence[Active]) -> Iterator[_F
     if rule is not None:
         for problem in inspection.problems:
             yield _Found(_diagnostic(rule, Finding(problem.span, f"cannot read this part: {problem.reason}")))
+
+
+def _places(inspection: Inspection) -> frozenset[str]:
+    """Other files in which arguments of the launches are written."""
+    spans = (argument.span for case in inspection.cases for argument in case.args.arguments)
+    sources = {id(span.source): span.path for span in spans if span.source is not inspection.source}
+    return frozenset(os.path.realpath(path) for path in sources.values())
 
 
 def _named(active: Iterable[Active], code: str) -> Active | None:

@@ -16,7 +16,7 @@ from lint_vllm.facts.repository import Repository
 from lint_vllm.facts.resolve import Shared, resolve
 from lint_vllm.launch import Launch
 from lint_vllm.request import Request
-from lint_vllm.settings import Table
+from lint_vllm.settings import SettingsError, Table
 from lint_vllm.source import SourceFile, Span
 
 
@@ -89,6 +89,8 @@ def inspect_launches(
         find_siblings = others(len(cases))
         try:
             args, facts = resolve(launch, request.facts, table.facts, shared, profile=profile, find_siblings=find_siblings)
+        except SettingsError:
+            raise
         except Exception as error:
             faults.append(_fault(launch.command, error))
         else:
@@ -104,4 +106,5 @@ def _fault(span: Span, error: Exception) -> Unreadable:
 
 def shared_facts(request: Request, boundary: str | None = None) -> Shared:
     """What the launches of a run share; ``boundary`` is the walked folder, which bounds look-ups outside a repository."""
-    return Shared(None if boundary is None else Path(boundary).absolute(), use_hub_cache=not request.isolated)
+    above = None if boundary is None else Path(boundary).absolute()
+    return Shared(above, use_hub_cache=not request.isolated, overlay=request.overlay)

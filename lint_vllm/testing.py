@@ -37,7 +37,8 @@ def fix_example(rule: Rule, example: Example, folder: Path) -> FixedExample:
     write(example, folder)
     with working_in(folder):
         asked = request(rule, example, folder)
-        fix_paths([example.name], asked, Choice(select=(rule.code,)), unsafe=False, write=True)
+        own = Choice() if rule.family == "SRC" else Choice(select=(rule.code,))  # the engine's own need the others to run
+        fix_paths([example.name], asked, own, unsafe=False, write=True)
         text = (folder / example.name).read_bytes().decode("utf-8")
         return FixedExample(text, lint_paths([example.name], asked, Choice()))
 

@@ -102,7 +102,7 @@ def test_exit_code_of_findings(folder: Path, options: list[str], code: int) -> N
         (["none.sh"], "none.sh: No such file or directory"),
         (["check", "--gpus", "3"], "No such option"),
         (["check", "--format", "yaml"], "is not one of"),
-        (["check", "--select", "MEM999", "run.sh"], "unknown rule `MEM999`; did you mean `MEM"),
+        (["check", "--select", "MEM0222", "run.sh"], "unknown rule `MEM0222`; did you mean `MEM022`?"),
         (["check", "--gpu-count", "0"], "is not in the range"),
         (["check", "--vllm-version", "latest"], "is not a release"),
         (["check", "--config", "none.toml"], "none.toml: no such settings file"),

@@ -21,7 +21,6 @@ from lint_vllm.rule import (
     Options,
     Problem,
     Severity,
-    Span,
     rule,
 )
 
@@ -54,6 +53,12 @@ class Limits(Options):
             name="compose.yaml",
             mark="--enforce-eagr",
         ),
+        Bad(
+            "model: Qwen/Qwen3-8B\nmax-model-len: 8192\ntensor-paralel-size: 1\n",
+            name="serve.yaml",
+            mark="tensor-paralel-size",
+            fixed="model: Qwen/Qwen3-8B\nmax-model-len: 8192\ntensor-parallel-size: 1\n",
+        ),
     ),
     good=(
         Good("vllm serve Qwen/Qwen3-8B --max-model-len 8192 --tensor_parallel_size 1\n"),
@@ -77,20 +82,17 @@ def flag_typo(args: ArgumentSet, facts: Facts, limits: Limits) -> Iterator[Findi
 
 
 def _rename(problem: Problem, flag: str, safe: bool) -> Fix:
-    place = _name_place(problem)
-    return Fix(
-        f"write {flag}",
-        edits=(Edit(place, flag),) if place is not None else (),
-        applicability=Applicability.SAFE if safe and place is not None else Applicability.UNSAFE,
-    )
+    edits = _edits(problem, flag)
+    applicability = Applicability.SAFE if safe and edits else Applicability.UNSAFE
+    return Fix(f"write {flag}", edits, applicability)
 
 
-def _name_place(problem: Problem) -> Span | None:
-    """Where the name alone stands, when it stands there literally."""
-    if problem.flag is None or not problem.words:
-        return None
-    name = problem.words[0].content[: len(problem.flag)]
-    return name.span if name.value == problem.flag and name.verbatim() else None
+def _edits(problem: Problem, flag: str) -> tuple[Edit, ...]:
+    """The name rewritten in place, with dashes on a command line and without them as a key of a file."""
+    written, wrong = problem.span.text, problem.flag or ""
+    if written == wrong:
+        return (Edit(problem.span, flag),)
+    return (Edit(problem.span, _bare(flag)),) if written == wrong.lstrip("-") else ()
 
 
 def _unique(problem: Problem, limits: Limits) -> bool:
