@@ -42,11 +42,13 @@ if TYPE_CHECKING:
 
 MAX_SCRIPT = 2_000_000
 """Characters of a script that are read; a longer one is data."""
-_MAX_STEPS = 60_000
+_MAX_STEPS = 20_000
 _MAX_VALUE = 100_000
 _MAX_ITEMS = 2_000
 _MAX_NESTING = 60
 _MAX_CALLS = 8
+"""Functions that call each other: how deep calls are followed."""
+_MAX_CALLS_EACH = 12
 _MAX_LAUNCHES = 400
 
 
@@ -153,7 +155,7 @@ class _Places:
 class _Function:
     body: Node
     run: _Run
-    called: bool = False
+    calls: int = 0
 
 
 @dataclass(slots=True)
@@ -201,7 +203,7 @@ class _Run:
         root = _parser().parse(self.places.data).root_node
         self._sequence(root.children)
         while True:
-            waiting = [f for f in self.shared.functions.values() if not f.called and f.run is self]
+            waiting = [f for f in self.shared.functions.values() if not f.calls and f.run is self]
             if not waiting:
                 break
             for function in waiting:
@@ -333,6 +335,8 @@ class _Run:
             return False
         if heredoc is not None and (kind := _reads_passage(words)) is not None:
             text = Text.join([p.text for p in heredoc], words[0].content[:0])
+            if "vllm" not in text.value.lower():
+                return False
             self._collect(launches_in_passage(kind, text, replace(self.context, deployment=None).deeper()))
             return False
         if name in ("cat", "tee", "sudo") and heredoc is not None:
@@ -850,7 +854,7 @@ class _Run:
         return False
 
     def _call(self, name: str, function: _Function, arguments: Sequence[ShellWord]) -> None:
-        if name in self.shared.calls or len(self.shared.calls) >= _MAX_CALLS:
+        if name in self.shared.calls or len(self.shared.calls) >= _MAX_CALLS or function.calls >= _MAX_CALLS_EACH:
             return
         self.shared.calls.append(name)
         if function.run is not self:
@@ -861,7 +865,7 @@ class _Run:
         self.shared.calls.pop()
 
     def _walk_function(self, function: _Function, arguments: tuple[ShellWord, ...] | None) -> None:
-        function.called = True
+        function.calls += 1
         outer = self.scope
         locals_ = {self._text(n) for n in _local_names(function.body)}
         inner = outer.copy()

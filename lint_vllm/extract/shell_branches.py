@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -71,7 +72,7 @@ def _variable(name: str, base: Variable | None, values: Sequence[Variable | None
     elif len(own) < len(values) and not any(v is not None and v.unknown for v in own):
         # Nothing unless the caller gives it: a default that follows still stands.
         return next(replace(v, exported=exported) for v in values if v is not None and v.argument)
-    pieces = _pieces(base, values)
+    pieces = _pieces(name, base, values)
     if pieces is None:
         texts = {v.text for v in values if v is not None and v.text}
         sometimes = named.pieces if len(texts) == 1 else ()
@@ -112,30 +113,67 @@ def _starts_flag(word: ShellWord) -> bool:
     return word.value.startswith("-")
 
 
-def _pieces(base: Variable | None, values: Sequence[Variable | None]) -> Pieces | None:
-    """A scalar behind a branching: common start, then additions that look like flags under a condition."""
+def _pieces(name: str, base: Variable | None, values: Sequence[Variable | None]) -> Pieces | None:
+    """A scalar behind a branching: the common start, then what looks like added flags under a condition.
+
+    An addition that is no flag is one unknown piece; ``None`` when there is nothing in common.
+    """
     texts = [v.text if v is not None else "" for v in values]
     start = base.text if base is not None and base.items is None else ""
-    if start and not all(t.startswith(start) for t in texts):
-        start = ""
-    head: Pieces = ()
-    if start:
+    if start and all(t.startswith(start) for t in texts):
         assert base is not None
         head = base.pieces
+    else:
+        start = _common_start(texts)
+        filled = next((v for v in values if v is not None and v.text), None)
+        head = _head(filled.pieces, len(start)) if filled is not None else ()
     tails: dict[str, Pieces] = {}
     for value, text in zip(values, texts, strict=True):
         rest = text[len(start) :]
         if rest and value is not None:
             tails.setdefault(rest, _tail(value.pieces, len(start)))
     if not tails:
-        return head if start else ()
-    if len(tails) > 1 and not start:
+        return head
+    added = all(_is_addition(pieces) for pieces in tails.values())
+    if not start and (len(tails) > 1 or not added):
         return None
     out = list(head)
-    for rest, pieces in tails.items():
-        if not rest.strip().startswith("-"):
-            return None
-        out.extend(replace(p, conditional=True) for p in pieces)
+    for pieces in tails.values():
+        if added or _is_addition(pieces):
+            out.extend(replace(p, conditional=True) for p in pieces)
+            continue
+        text = next(p.text for p in pieces if p.text.value.strip())
+        if next(p.text.value for p in pieces)[0].isspace():
+            out.append(Piece(Text.placed(" ", text.span), conditional=True))
+        out.append(Piece(Text.placed(f"${name}", text.span), f"{name} depends on a branch of the script"))
+        break
+    return tuple(out)
+
+
+def _is_addition(pieces: Pieces) -> bool:
+    """Whether a tail adds arguments: it begins with a flag or with something unknown that stands alone."""
+    first = next((p for p in pieces if p.text.value.strip()), None)
+    if first is None:
+        return True
+    blank = next(p.text.value for p in pieces)[0].isspace()
+    return first.text.value.strip().startswith("-") or (first.unknown is not None and blank)
+
+
+def _common_start(texts: Sequence[str]) -> str:
+    """What all texts begin with, cut where a word of all of them ends."""
+    common = os.path.commonprefix(list(texts))
+    if not all(len(t) == len(common) or t[len(common)].isspace() for t in texts):
+        common = common[: max((common.rfind(c) + 1 for c in " \t\n"), default=0)]
+    return common
+
+
+def _head(pieces: Pieces, length: int) -> Pieces:
+    out: list[Piece] = []
+    for piece in pieces:
+        if length <= 0:
+            break
+        out.append(piece if len(piece.text) <= length else replace(piece, text=piece.text[:length]))
+        length -= len(piece.text)
     return tuple(out)
 
 

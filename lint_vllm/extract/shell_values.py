@@ -8,9 +8,10 @@ script it travels as one private character, so that ``bash -c "... $X ..."`` can
 from __future__ import annotations
 
 import fnmatch
+import itertools
 import re
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from lint_vllm.launch import EnvVar, Word
@@ -18,6 +19,7 @@ from lint_vllm.source import Span, Text
 
 _FIRST_PRIVATE = 0xF0000
 _LAST_PRIVATE = 0xFFFFD
+_PRIVATE = re.compile("[\U000f0000-\U000ffffd]")
 _BLANKS = " \t\r\n"
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
 _BRACED = re.compile(r"([!#]?)([A-Za-z_]\w*|\d+|[@*#?$!-])(?:\[([^\]]*)\])?(.*)", re.ASCII | re.DOTALL)
@@ -89,12 +91,20 @@ class Variable:
     def signature(self) -> tuple[object, ...]:
         """Equal for two variables of the same value."""
         if self.items is not None:
-            return tuple((i.value, i.unknown, i.conditional) for i in self.items)
-        return self.text, self.unknown, any(p.conditional for p in self.pieces)
+            return tuple((i.value, i.unknown is None, i.conditional) for i in self.items)
+        return self.text, self.unknown is None, any(p.conditional for p in self.pieces)
 
 
 def joined(pieces: Sequence[Piece], empty: Text) -> Text:
     return Text.join([p.text for p in pieces], empty)
+
+
+def span_of(pieces: Sequence[Piece]) -> Span:
+    """From the place of the first piece to that of the last."""
+    span = pieces[0].span
+    for piece in pieces[1:]:
+        span = span.to(piece.span)
+    return span
 
 
 def word_of(pieces: Sequence[Piece], span: Span, empty: Text, quote: str = "", *, spreads: bool = False) -> ShellWord:
@@ -142,14 +152,22 @@ class Script:
         span = self.text[start:end].span
         if not self.spliced or start >= end:
             return span
-        first, last = self._spliced(start), self._spliced(end - 1)
+        first, last = self.spliced_at(start), self.spliced_at(end - 1)
         low = first if first is not None else self.text[start : start + 1].span
         high = last if last is not None else self.text[end - 1 : end].span
         return low.to(high) if low.start <= high.start else span
 
-    def _spliced(self, index: int) -> Span | None:
+    def spliced_at(self, index: int) -> Span | None:
         at = bisect_right(self.spliced, index, key=lambda r: r[0]) - 1
         return self.spliced[at][2] if at >= 0 and index < self.spliced[at][1] else None
+
+    def borders(self, start: int, end: int) -> Iterator[int]:
+        """Where optional or spliced ranges begin and end between two indices."""
+        for ranges in (self.optional, self.spliced):
+            at = max(bisect_right(ranges, start, key=lambda r: r[0]) - 1, 0)
+            while at < len(ranges) and ranges[at][0] < end:
+                yield from (edge for edge in ranges[at][:2] if start < edge < end)
+                at += 1
 
     def part(self, start: int, end: int) -> Script:
         """A stretch of the script as a script."""
@@ -160,7 +178,7 @@ class Script:
     @classmethod
     def of_pieces(cls, pieces: Sequence[Piece], empty: Text) -> Script:
         """A value read as a script of its own (``bash -c "$CMD"``)."""
-        taken = {c for p in pieces for c in p.text.value if ord(c) >= _FIRST_PRIVATE}
+        taken = {c for p in pieces for c in _PRIVATE.findall(p.text.value)}
         private = (c for n in range(_FIRST_PRIVATE, _LAST_PRIVATE) if (c := chr(n)) not in taken)
         holes: dict[str, Piece] = {}
         parts: list[Text] = []
@@ -334,10 +352,8 @@ class Expander:
             if item is not None:
                 out.append(item)
                 continue
-            span = pieces[0].span
-            for piece in pieces[1:]:
-                span = span.to(piece.span)
-            out.append(word_of(pieces, span if pieces else use.span, use[:0], spreads=spreads))
+            span = span_of(pieces) if pieces else use.span
+            out.append(word_of(pieces, span, use[:0], spreads=spreads))
         return out
 
     def value(self, start: int, end: int, *, heredoc: bool = False) -> Pieces:
@@ -426,24 +442,22 @@ class Expander:
         """Characters as written, divided at the holes and at the borders of optional ranges."""
         if start >= end:
             return
-        text, value = self.script.text, self.script.value
-        if not self.script.holes and not self.script.optional and not self.script.spliced:
-            yield _Bit(Piece(text[start:end]))
+        script = self.script
+        if not script.holes and not script.optional and not script.spliced:
+            yield _Bit(Piece(script.text[start:end]))
             return
-        at = start
-        optional, written = self.script.is_optional(at), self.script._spliced(at)
-        for index in range(start, end):
-            hole = self.script.holes.get(value[index])
-            now, here = self.script.is_optional(index), self.script._spliced(index)
-            if (hole is not None or now != optional or here is not written) and at < index:
-                yield _Bit(Piece(text[at:index], conditional=optional, written=written))
-                at = index
-            optional, written = now, here
+        cuts = {start, end}
+        for found in _PRIVATE.finditer(script.value, start, end):
+            cuts.update(found.span())
+        cuts.update(script.borders(start, end))
+        places = sorted(cuts)
+        for low, high in itertools.pairwise(places):
+            hole = script.holes.get(script.value[low])
+            optional = script.is_optional(low)
             if hole is not None:
-                yield _Bit(replace(hole, conditional=hole.conditional or now))
-                at = index + 1
-        if at < end:
-            yield _Bit(Piece(text[at:end], conditional=optional, written=written))
+                yield _Bit(replace(hole, conditional=True) if optional else hole)
+            else:
+                yield _Bit(Piece(script.text[low:high], conditional=optional, written=script.spliced_at(low)))
 
     def _decoded(self, value: str, start: int, end: int) -> _Bit:
         span = self.script.text[start:end].span
@@ -982,9 +996,7 @@ def part(word: Word, start: int, end: int | None = None) -> ShellWord:
     empty = word.content[start:start]
     if not pieces:
         return word_of((), empty.span, empty)
-    span = pieces[0].span
-    for piece in pieces[1:]:
-        span = span.to(piece.span)
+    span = span_of(pieces)
     if not word.span.contains(span):
         span = word.span
     return word_of(pieces, span, empty)
