@@ -19,6 +19,7 @@ from lint_vllm.budget.runtime import RuntimeEstimate
 from lint_vllm.facts import version_key
 from lint_vllm.facts.card import Card
 from lint_vllm.log import StartupLog
+from lint_vllm.settings import SettingsError
 
 FILE_NAME = ".lint-vllm-calibration.json"
 _FORMAT = 1
@@ -29,7 +30,7 @@ _SAME_TOTAL = 0.3 * GIB
 """Drivers move a card's total by up to 0.15 GiB; two kinds of card differ by more."""
 
 
-class CalibrationError(Exception):
+class CalibrationError(SettingsError):
     """A calibration file that cannot be read or written; the message is one sentence for the user."""
 
 
@@ -73,11 +74,10 @@ class Calibration:
 
 @dataclass(frozen=True, slots=True)
 class Calibrated:
-    """Figures to use in place of the engine's own; ``None`` where the calibration says nothing."""
+    """Figures to use in place of the engine's own. ``runtime`` holds what measured weights differ from the formula."""
 
     runtime: RuntimeEstimate
-    weights: Quantity | None
-    total: Quantity | None
+    total: Quantity
     origin: str
     same_launch: bool
 
@@ -154,8 +154,8 @@ def _likeness(config: EngineConfig, known: Calibration) -> tuple[bool, bool, boo
     )
 
 
-def apply(config: EngineConfig, estimate: RuntimeEstimate, known: Calibration) -> Calibrated:
-    """The estimate of a launch corrected by what its rig measured."""
+def apply(config: EngineConfig, estimate: RuntimeEstimate, known: Calibration, weights: Quantity | None = None) -> Calibrated:
+    """The estimate of a launch corrected by what its rig measured; ``weights`` are the bytes that the formula gives."""
     ranks, model, sequences, tokens = _likeness(config, known)
     loaded = (
         ranks
@@ -169,21 +169,22 @@ def apply(config: EngineConfig, estimate: RuntimeEstimate, known: Calibration) -
         )
     )
     same = loaded and sequences and tokens and known.enforce_eager == config.enforce_eager
-    weights = _about(known.weights_gib) if loaded else None
-    total = Quantity.exact(known.total_gib * GIB)
-    if same:
-        runtime = _measured(estimate, known)
-    else:
-        runtime = _shifted(estimate, known)
-    return Calibrated(runtime, weights, total, known.origin, same)
+    runtime = _measured(estimate, known) if same else _shifted(estimate, known)
+    if loaded and weights is not None and known.weights_gib is not None:
+        runtime = replace(runtime, margin=runtime.margin + Quantity.exact(known.weights_gib * GIB - weights.likely))
+    return Calibrated(runtime, Quantity.exact(known.total_gib * GIB), known.origin, same)
 
 
 def _measured(estimate: RuntimeEstimate, known: Calibration) -> RuntimeEstimate:
-    activations, framework = _about(known.activations_gib), _about(known.framework_gib)
-    if activations is None or framework is None:
+    """The measured items. Their sum is what the pool showed: a printed peak may hold the graphs, or not."""
+    framework = _about(known.framework_gib)
+    if framework is None or known.activations_gib is None:
         return _shifted(estimate, known, _REPEAT)
     graphs = _about(known.graphs_gib) or estimate.cuda_graphs
-    return replace(estimate, activations=activations, framework=framework, cuda_graphs=graphs, margin=Quantity.exact(0))
+    peak = known.activations_gib * GIB
+    if known.runtime_gib is not None:
+        peak = max(0.0, known.runtime_gib * GIB - framework.likely - (graphs.likely if estimate.graphs_inside else 0.0))
+    return replace(estimate, activations=Quantity.exact(peak), framework=framework, cuda_graphs=graphs, margin=Quantity.exact(0))
 
 
 def _shifted(estimate: RuntimeEstimate, known: Calibration, spread: float | None = None) -> RuntimeEstimate:

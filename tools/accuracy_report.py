@@ -285,10 +285,8 @@ def calibrated_pools(known: Judged, other: Judged) -> tuple[float | None, float 
     saved = entry(log, known.config, estimate(known.config, known.budget.weights), known.start.id)
     if saved is None or budget.kv_available is None or budget.requested is None:
         return None, None
-    calibrated = apply(config, estimate(config, budget.weights), saved)
-    weights = calibrated.weights or budget.weights
-    total = calibrated.total.likely if calibrated.total is not None else 0.0
-    pool = total * config.utilization - weights.likely - calibrated.runtime.in_share.likely
+    calibrated = apply(config, estimate(config, budget.weights), saved, budget.weights)
+    pool = calibrated.total.likely * config.utilization - budget.weights.likely - calibrated.runtime.in_share.likely
     return budget.kv_available.likely / GIB, pool / GIB
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from lint_vllm.budget import runtime
 from lint_vllm.budget.account import Asked, account
 from lint_vllm.budget.engine_config import EngineConfig, Refusal, Usage, resolve
+from lint_vllm.budget.quantity import GIB, Quantity
 from lint_vllm.budget.result import Budget
 from lint_vllm.facts import Facts
 from lint_vllm.facts.model import Model
@@ -26,7 +27,28 @@ def judge(facts: Facts, changes: Mapping[str, object]) -> Budget:
         return Budget("unknown", "certain", (config.reason,))
     if isinstance(config, Refusal):
         return Budget("arg_error", _sure(facts), phase=config.phase, details=(config.message,), **_ledgerless(facts))
-    return account(config, runtime.estimate, asked_for(facts, config, changes))
+    return _accounted(facts, config, asked_for(facts, config, changes))
+
+
+def _accounted(facts: Facts, config: EngineConfig, asked: Asked | None) -> Budget:
+    """The account; by the user's own measurements where they fit the launch."""
+    known = None
+    if facts.calibrations:
+        from lint_vllm import calibration
+
+        known = calibration.match(config, facts.calibrations)
+    if known is None:
+        return account(config, runtime.estimate, asked)
+    total = Quantity.exact(known.total_gib * GIB)
+    card = config.card if config.card is None else replace(config.card, total=total)
+
+    launch = replace(config, card=card)
+
+    def measured(config: EngineConfig, weights: Quantity | None = None) -> runtime.RuntimeEstimate:
+        return calibration.apply(config, runtime.estimate(config, weights), known, weights).runtime
+
+    budget = account(launch, measured, asked)
+    return replace(budget, details=(f"runtime figures: {known.origin}", *budget.details))
 
 
 def _ledgerless(facts: Facts) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from lint_vllm.known import Fact, Known, Unknown
 if TYPE_CHECKING:
     from lint_vllm.arguments.model import ArgumentSet
     from lint_vllm.budget.result import Budget
+    from lint_vllm.calibration import Calibration
     from lint_vllm.facts.card import Card
     from lint_vllm.facts.model import Model
     from lint_vllm.facts.repository import Repository
@@ -100,6 +101,8 @@ class Facts:
     find_model: Callable[[str], Fact[Model]] = field(default=lambda name: Unknown(f"model {name} is not looked up"), repr=False)
     """Looks up another model by id or path: a draft model, a sibling that a fix proposes."""
     profile: str = "default"
+    calibrations: tuple[Calibration, ...] = ()
+    """What the user's own start-up logs measured (``lint_vllm.calibration``)."""
     args: ArgumentSet | None = None
     """The arguments as the release reads them."""
 

@@ -24,6 +24,7 @@ from lint_vllm.suppress import Directive, directives
 if TYPE_CHECKING:
     from lint_vllm.arguments.model import ArgumentSet
     from lint_vllm.budget.result import Budget
+    from lint_vllm.calibration import Calibration
 
 
 @dataclass
@@ -36,15 +37,30 @@ class Shared:
 
     boundary: Path | None = None
     use_hub_cache: bool = True
+    overlay: Mapping[str, bytes] = field(default_factory=dict, repr=False)
     _repositories: dict[Path, Repository] = field(default_factory=dict, repr=False)
+    _calibrations: dict[Path, tuple[Calibration, ...]] = field(default_factory=dict, repr=False)
     _directives: tuple[SourceFile, tuple[Directive, ...]] | None = field(default=None, repr=False)
 
     def repository(self, path: str) -> Repository:
         """The repository of a linted file; files of one folder share it, and with it what was read."""
         folder = Path(path).absolute().parent
         if folder not in self._repositories:
-            self._repositories[folder] = Repository.of(path, boundary=self.boundary, use_hub_cache=self.use_hub_cache)
+            self._repositories[folder] = Repository.of(
+                path, boundary=self.boundary, use_hub_cache=self.use_hub_cache, overlay=self.overlay
+            )
         return self._repositories[folder]
+
+    def calibrations(self, path: str) -> tuple[Calibration, ...]:
+        """What was measured on the user's rigs and holds for a file. Raises ``SettingsError`` for a broken calibration file."""
+        if not self.use_hub_cache:
+            return ()
+        folder = Path(path).absolute().parent
+        if folder not in self._calibrations:
+            from lint_vllm.calibration import load
+
+            self._calibrations[folder] = load(folder)
+        return self._calibrations[folder]
 
     def directives(self, source: SourceFile) -> tuple[Directive, ...]:
         """The comments of a file that speak to lint-vllm; read once for all its launches."""
@@ -87,6 +103,7 @@ def resolve(
         find_model=lookup.find,
         profile=profile,
         args=args,
+        calibrations=shared.calibrations(launch.path),
     )
     return args, facts
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from lint_vllm.budget.engine_config import EngineConfig
-from lint_vllm.budget.quantity import GIB
+from lint_vllm.budget.quantity import GIB, Quantity
 from lint_vllm.budget.runtime import estimate
 from lint_vllm.calibration import FILE_NAME, Calibration, CalibrationError, apply, entry, load, match, read, save
 from lint_vllm.facts.cards import find_card, with_memory
@@ -97,8 +97,8 @@ def test_the_same_launch_takes_the_measured_items() -> None:
     assert known is not None
     calibrated = apply(CONFIG, estimate(CONFIG), known)
     assert calibrated.same_launch
-    assert calibrated.weights is not None
-    assert calibrated.weights.likely == pytest.approx(15.0 * GIB)
+    with_weights = apply(CONFIG, estimate(CONFIG), known, Quantity.exact(14.96 * GIB))
+    assert with_weights.runtime.margin.likely == pytest.approx(0.04 * GIB)
     assert calibrated.runtime.in_share.likely == pytest.approx(1.70 * GIB, rel=0.01)
     assert calibrated.runtime.in_share.high - calibrated.runtime.in_share.low < 0.5 * GIB
 
@@ -109,7 +109,6 @@ def test_another_launch_is_shifted_by_what_the_rig_was_off() -> None:
     calibrated = apply(other, plain, saved())
     off = (saved().runtime_gib or 0) - (saved().predicted_runtime_gib or 0)
     assert not calibrated.same_launch
-    assert calibrated.weights is None
     assert calibrated.runtime.in_share.likely == pytest.approx(plain.in_share.likely + off * GIB, abs=0.06 * GIB)
 
 

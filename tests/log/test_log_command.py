@@ -73,6 +73,26 @@ def test_save(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert (known.release, known.weights_gib, known.kv_available_gib, known.max_num_seqs) == ("0.31.0", 14.96, 56.4, 16)
 
 
+def test_a_saved_log_is_preferred_and_named(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run([word for word in options("--save") if word != "--isolated"]) == 0
+    launch = ["--", "vllm", "serve", "acme/small", "--max-model-len", "8192", "--max-num-seqs", "16"]
+    facts = ["--gpu", "A100-80GB", "--vllm-version", "0.31.0", "--model-config", "config.json", "--format", "json"]
+    capsys.readouterr()
+    pools = []
+    for isolated in ([], ["--isolated"]):
+        assert run(["budget", *isolated, *facts, *launch]) == 0
+        pools.append(json.loads(capsys.readouterr().out)["budgets"][0]["per_gpu"]["kv_available"])
+    calibrated, plain = pools
+    assert calibrated["likely"] / 2**30 == pytest.approx(56.40, abs=0.05)
+    assert calibrated["high"] - calibrated["low"] < 0.5 * (plain["high"] - plain["low"])
+
+
+def test_a_broken_calibration_is_one_sentence(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (here / FILE_NAME).write_text("{")
+    assert run(["budget", "--gpu", "L4", "--", "vllm", "serve", "acme/small"]) == 2
+    assert FILE_NAME in capsys.readouterr().err
+
+
 def test_a_log_without_a_start(here: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (here / "boot.log").write_text("nothing here\n")
     assert run(["log", "boot.log", "--isolated", "--save"]) == 0
