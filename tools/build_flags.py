@@ -44,6 +44,7 @@ def things(table: Table) -> dict[str, Things]:
         "classes": fields,
         "enums": {(key,): {"members": members} for key, members in table["enums"].items()},
         "python": {(owner, name): {} for owner, names in table["python"].items() for name in names},
+        "values": {(dest, value): {} for dest, values in table["values"].items() for value in values},
     }
 
 

@@ -594,6 +594,47 @@ def python_names(source: str) -> dict[str, list[str]]:
     }
 
 
+def open_values() -> dict[str, list[str]]:
+    """Values that later code accepts for options whose parser takes any string (plug-ins may add to them)."""
+
+    def quantization() -> Any:
+        from vllm.model_executor.layers.quantization import QUANTIZATION_METHODS
+
+        return QUANTIZATION_METHODS
+
+    def kv_cache_dtype() -> Any:
+        from vllm.config.cache import KV_CACHE_DTYPES
+
+        return KV_CACHE_DTYPES
+
+    def load_format() -> Any:
+        from vllm.model_executor.model_loader import _LOAD_FORMAT_TO_MODEL_LOADER
+
+        return _LOAD_FORMAT_TO_MODEL_LOADER
+
+    def tool_call_parser() -> Any:
+        try:
+            from vllm.tool_parsers import ToolParserManager
+        except ImportError:
+            from vllm.entrypoints.openai.tool_parsers import ToolParserManager
+        return _registered(ToolParserManager, "tool_parsers")
+
+    def reasoning_parser() -> Any:
+        from vllm.reasoning import ReasoningParserManager
+
+        return _registered(ReasoningParserManager, "reasoning_parsers")
+
+    found = {}
+    for read in (quantization, kv_cache_dtype, load_format, tool_call_parser, reasoning_parser):
+        with contextlib.suppress(Exception):  # a list that cannot be read is left out
+            found[read.__name__] = sorted(str(name) for name in read() if name)
+    return found
+
+
+def _registered(manager: Any, attribute: str) -> Any:
+    return manager.list_registered() if hasattr(manager, "list_registered") else getattr(manager, attribute)
+
+
 def table(source: str, release: str) -> dict[str, Any]:
     prepare(source)
     schema = Schema()
@@ -612,6 +653,7 @@ def table(source: str, release: str) -> dict[str, Any]:
         "enums": dict(sorted(schema.enums.items())),
         "env": environment(source),
         "python": python_names(source),
+        "values": open_values(),
     }
 
 

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 import functools
 import json
+import operator
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -73,6 +75,11 @@ def broken(on: str, stage: str, release: str, lookup: Lookup) -> Iterator[Check]
                 yield check
 
 
+def message_of(check: Check, lookup: Lookup) -> str:
+    """The message with the values it names."""
+    return re.sub(r"\{(\w+)\}", lambda match: str(lookup(match[1])), check.message)
+
+
 def _holds(name: str, test: Any, lookup: Lookup) -> bool | None:
     """``None``: not known."""
     value = lookup(name)
@@ -90,6 +97,9 @@ def _holds(name: str, test: Any, lookup: Lookup) -> bool | None:
     if word == "any":
         verdicts = [_holds(name, part, lookup) for part in rest]
         return True if True in verdicts else None if None in verdicts else False
+    if word == "all":
+        verdicts = [_holds(name, part, lookup) for part in rest]
+        return False if False in verdicts else None if None in verdicts else True
     if word == "map":
         keys = set(rest[0])
         return isinstance(value, dict) and all(isinstance(v, str) for v in value.values()) and set(value) <= keys
@@ -107,18 +117,19 @@ def _limit(limit: object, lookup: Lookup) -> object:
 
 
 def _compare(word: str, value: object, limit: Any) -> bool | None:
-    if word == "in":
-        return value in limit
-    if word == "not in":
-        return value not in limit
-    if word == "is":
-        return value == limit
-    if word == "is not":
-        return value != limit
+    if word in ("in", "not in"):
+        return (value in limit) is (word == "in")
+    if word in ("is", "is not"):
+        return bool(value == limit) is (word == "is")
     if not isinstance(value, int | float) or isinstance(value, bool) or not isinstance(limit, int | float):
         return None
-    if word == "divides":
-        return value != 0 and limit % value == 0
-    if word == "multiple of":
-        return limit != 0 and value % limit == 0
-    return {">": value > limit, ">=": value >= limit, "<": value < limit, "<=": value <= limit}[word]
+    return _NUMBERS[word](value, limit)
+
+
+_NUMBERS: Mapping[str, Callable[[float, float], bool]] = {
+    ">": operator.gt,
+    ">=": operator.ge,
+    "<": operator.lt,
+    "<=": operator.le,
+    "divides": lambda value, limit: value != 0 and limit % value == 0,
+}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,6 +28,7 @@ class Dialect:
     - ``dict_text``: what counts as JSON where a string is allowed too.
     - ``class_text``: compilation config as ``python`` or ``json`` text; ``class_levels``: a bare level 0 to 3 as well.
     - ``image_entry``: what the entry point of the official image runs (``api_server``, ``serve``).
+    - ``compilation_fills``: keys that a compilation config given on the command line gets by itself.
     - ``lora_splits_once``: ``name=path`` may hold a second ``=``.
     """
 
@@ -51,6 +53,7 @@ class Dialect:
     class_levels: bool
     image_entry: str
     lora_splits_once: bool
+    compilation_fills: Mapping[str, Any]
 
 
 @functools.lru_cache(maxsize=64)

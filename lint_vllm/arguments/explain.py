@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from lint_vllm.arguments.checks import Check
 from lint_vllm.arguments.history import flag_history
@@ -15,6 +17,7 @@ from lint_vllm.arguments.values import BadValue
 from lint_vllm.launch import Word
 from lint_vllm.source import Span
 
+_OPTION_LIKE = re.compile(r"--?[A-Za-z][\w-]*")
 _DASHES = "-\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d"
 
 
@@ -78,7 +81,10 @@ class Explainer:
         known = name if name in self.table.by_flag else None
         history = flag_history(name) if name.startswith("--") else None
         suggestions = self.suggest(name)
-        if known is not None:
+        if name in self.flags:
+            message = f"{_short(token.text)!r} is one word; vLLM {release} wants {name} and its value apart, or joined by ="
+            suggestions = (name,)
+        elif known is not None:
             where = "`vllm serve`" if self.table.by_flag[name].only == "serve" else "the api_server module"
             message = f"{name} belongs to {where} in vLLM {release}"
             suggestions = ()
@@ -143,7 +149,8 @@ class Explainer:
 
     def _unexpected(self, refusal: Refusal) -> Problem:
         option, value = refusal.option, refusal.value
-        assert option is not None and value is not None
+        assert option is not None
+        assert value is not None
         return Problem(
             "unexpected_value",
             True,
@@ -158,6 +165,10 @@ class Explainer:
 
     def _stray(self, refusal: Refusal) -> Problem:
         token, after = refusal.token, refusal.after
+        name = _OPTION_LIKE.match(token.text)
+        if name is not None:  # an option and more in one word, or options behind `--`
+            value = token.cut(name.end()) if name.end() < len(token.text) else None
+            return self._unknown(replace(refusal, kind="unknown", spelling=name.group(), value=value))
         suggestions = self.meant(refusal)
         if after is not None:
             message = f"{after.flag} is a switch and takes no value; {token.text!r} belongs to nothing"
@@ -179,7 +190,9 @@ class Explainer:
         )
 
     def _help(self, refusal: Refusal) -> Problem:
-        return Problem("other", True, "prints help and exits", refusal.token.span, flag=refusal.token.text, words=_words(refusal.token))
+        return Problem(
+            "other", True, "prints help and exits", refusal.token.span, flag=refusal.token.text, words=_words(refusal.token)
+        )
 
     @staticmethod
     def _instead(option: Option, value: str) -> tuple[str, ...]:
@@ -207,7 +220,30 @@ class Explainer:
             words=_words(*(token for token in use.values if not use.attached)) or _words(use.name),
         )
 
-    def check(self, check: Check, argument: Argument | None, fallback: Span) -> Problem:
+    @staticmethod
+    def option_as_model(model: str, span: Span, release: str) -> Problem:
+        message = f"vLLM {release} takes {_short(model)!r} for the model: an option and its value are two words"
+        return Problem("bad_value", True, message, span, flag=model.split()[0], value=model, stage="config")
+
+    def late_value(self, argument: Argument, message: str, expected: Iterable[str]) -> Problem:
+        names = tuple(expected)
+        wrong = str(argument.value)
+        folded = tuple(name for name in names if name.lower() == wrong.lower())
+        return Problem(
+            "bad_value",
+            True,
+            message,
+            argument.value_span or argument.name_span,
+            flag=argument.spelled,
+            known_flag=argument.flag,
+            value=argument.raw,
+            suggestions=folded or nearest(wrong.lower(), names),
+            stage="config",
+            argument=argument,
+            words=argument.words,
+        )
+
+    def check(self, check: Check, message: str, argument: Argument | None, fallback: Span) -> Problem:
         option = self.table.by_dest.get(check.at)
         kind: ProblemKind = "bad_value" if check.kind == "bad_value" else "conflict"
         span = fallback
@@ -216,7 +252,7 @@ class Explainer:
         return Problem(
             kind,
             True,
-            check.message,
+            message,
             span,
             flag=argument.spelled if argument is not None else None,
             known_flag=option.flag if option is not None else None,

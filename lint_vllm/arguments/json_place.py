@@ -11,6 +11,7 @@ from lint_vllm.source import Span, Text
 _SPACE = re.compile(r"[ \t\r\n]*")
 _STRING = re.compile(r'"((?:[^"\\]|\\.)*)"', re.S)
 _BARE = re.compile(r"[^\s,\]}]+")
+_Range = tuple[int, int]
 
 
 def json_key_span(text: Text, path: Sequence[str]) -> Span | None:
@@ -25,14 +26,12 @@ def json_value_span(text: Text, path: Sequence[str]) -> Span | None:
     return text[found[1][0] : found[1][1]].span if found else None
 
 
-_Range = tuple[int, int]
-
-
 def _find(text: str, path: tuple[str, ...]) -> tuple[_Range | None, _Range] | None:
     try:
         start = _skip(text, 0)
         key: _Range | None = None
         for part in path:
+            found: tuple[_Range | None, int] | None
             if text[start] == "{":
                 found = _member(text, start, part)
             elif text[start] == "[":

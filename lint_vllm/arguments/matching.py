@@ -115,6 +115,7 @@ class _Run:
         self.out = Outcome()
         self.wants_model = positional
         self.matches: dict[int, Match] = {}
+        self.supposed_values: list[Token] = []
         pattern = []
         ended = False
         for i, token in enumerate(tokens):
@@ -137,6 +138,8 @@ class _Run:
                 at = self._option(at)
             else:
                 at = self._plain(at)
+        if self.wants_model and self.supposed_values:
+            self.out.model = self.supposed_values[0]
         return self.out
 
     def _run_of_plain(self, at: int) -> int:
@@ -155,7 +158,7 @@ class _Run:
                 self.out.hidden.append(token)
                 uncertain = True
             elif self.pattern[i] == "-":
-                if not self.wants_model:
+                if not self.wants_model and not (i > at and self.tokens[i - 1] is self.out.model):
                     self._unowned(token, after)
             elif self.wants_model:
                 self.wants_model = False
@@ -236,13 +239,14 @@ class _Run:
         kind = "ambiguous" if found.candidates else "unknown"
         end = self._run_of_plain(at + 1)
         following = list(self.tokens[at + 1 : end])
-        if kind == "unknown" and self.wants_model and following and found.attached is None:
-            # argparse knows nothing of the option, so the next word is the model to it
-            self.wants_model = False
-            self.out.model = following[0]
+        if kind == "unknown" and following and found.attached is None and not following[0].many:
+            # to argparse, which knows nothing of the option, this is the model if no model came before
+            self.supposed_values.append(following[0])
         self.out.hidden += [word for word in following if word.many]
         self.out.refusals.append(
-            Refusal(kind, token, spelling=found.spelling, following=tuple(following), candidates=found.candidates, value=found.attached)
+            Refusal(
+                kind, token, spelling=found.spelling, following=tuple(following), candidates=found.candidates, value=found.attached
+            )
         )
         return end
 

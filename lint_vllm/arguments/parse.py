@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import functools
+import json
 import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
 from lint_vllm.arguments import tokens as words
-from lint_vllm.arguments.checks import broken
+from lint_vllm.arguments.checks import broken, message_of
 from lint_vllm.arguments.config_file import UnreadableConfig, read_config
 from lint_vllm.arguments.dialect import Dialect, dialect_of
 from lint_vllm.arguments.explain import Explainer
@@ -18,7 +19,7 @@ from lint_vllm.arguments.matching import Outcome, Refusal, Use, match
 from lint_vllm.arguments.model import Argument, ArgumentSet, Problem
 from lint_vllm.arguments.objects import lora_modules, prompt_adapters, store_boolean
 from lint_vllm.arguments.python_call import read_call
-from lint_vllm.arguments.schema import SchemaError, validate_object
+from lint_vllm.arguments.schema import SchemaError, validate_field, validate_object
 from lint_vllm.arguments.tables import FlagTable, Option, table_for
 from lint_vllm.arguments.tokens import Token, Trouble, token_of
 from lint_vllm.arguments.values import BadValue, Reader
@@ -30,6 +31,21 @@ ConfigReader = Callable[[str], "SourceFile | None"]
 """A ``--config`` path as written -> its file; ``None`` where it cannot be looked at. Raises ``OSError`` for a missing one."""
 
 _HELP = Option("--help", "help", ("-h", "--help"), kind="help")
+ENGINE_CLASSES = (
+    "CacheConfig",
+    "ParallelConfig",
+    "SchedulerConfig",
+    "ModelConfig",
+    "LoRAConfig",
+    "LoadConfig",
+    "MultiModalConfig",
+    "ObservabilityConfig",
+    "OffloadConfig",
+    "UVAOffloadConfig",
+    "PrefetchOffloadConfig",
+)
+"""Classes that vLLM builds from single arguments of the same names (``EngineArgs.create_engine_config``)."""
+_PLUGINS = {"tool_call_parser": "tool_parser_plugin", "reasoning_parser": "reasoning_parser_plugin"}
 _NOT_VALUES = frozenset({"model", "model_tag", "config"})
 
 
@@ -41,9 +57,10 @@ def read_launch(launch: Launch, release: Known[str], config_reader: ConfigReader
     table = table_for(release.value).table
     if launch.form == "python":
         return read_call(launch, release, table)
-    if launch.form == "other" or launch.wrapper is not None and not launch.settings and launch.form == "env":
-        return _unread(launch, release, table)
-    return _Reading(launch, release, table, config_reader).read()
+    found = _Reading(launch, release, table, config_reader).read()
+    if launch.form == "other":  # another program reads the words first: what it refuses is not known
+        return replace(found, problems=(), late_problems=(), complete=False)
+    return found
 
 
 def read_in_folder(launch: Launch, version: str, folder: str | os.PathLike[str]) -> ArgumentSet:
@@ -60,11 +77,6 @@ def flags_of(table: FlagTable, form: str) -> Mapping[str, Option]:
     """Every spelling that ``vllm serve`` (``serve``) or the module (``api_server``) knows, help included."""
     own = {flag: option for flag, option in table.by_flag.items() if option.only in (None, form)}
     return MappingProxyType({"-h": _HELP, "--help": _HELP, **own})
-
-
-def _unread(launch: Launch, release: Known[str], table: FlagTable) -> ArgumentSet:
-    """Arguments that another program reads first: nothing is known of them."""
-    return ArgumentSet(launch, release, (), (), Unknown("another program reads these arguments"), complete=False, defaults=table.defaults)
 
 
 class _Reading:
@@ -105,11 +117,10 @@ class _Reading:
         spoken.sort(key=lambda item: order.get(item[0], len(order)))
         model, model_span, missing = self._model(outcome)
         problems = [*(p for p in early if p.is_error), *ambiguous, *(problem for _, problem in spoken), *missing, *unowned]
-        late: list[Problem] = []
         values = self._values()
-        if self.trouble.complete:
+        if not problems:
             problems += self._checks("parser", values)
-        late += self._checks("config", values)
+        late = self._late(values, model, model_span)
         problems += [p for p in early if not p.is_error] + self._duplicates() + self._without_effect(outcome)
         return ArgumentSet(
             launch=self.launch,
@@ -139,8 +150,8 @@ class _Reading:
 
     def _setting_tokens(self, settings: Sequence[Setting]) -> list[Token]:
         negatives = self.table if self.form == "api_server" else None
-        if self.launch.form in ("chart", "env"):
-            return [token for setting in settings for token in _spelt_out(setting)]
+        if self.launch.form in ("chart", "env", "other"):
+            return [token for setting in settings for token in _spelt_out(setting, self.flags)]
         return words.config_tokens(settings, self.dialect, negatives, self.trouble)
 
     def _with_config(self, found: list[Token], at: int) -> list[Token]:
@@ -158,18 +169,16 @@ class _Reading:
         from_file = self._config_file(file)
         before, after = found[:at], found[at + 2 :]
         if self.form == "api_server":
-            if not before or (self.dialect.config_leading and before[0].text.startswith("-")):
+            first = before[0] if before else option
+            if self.dialect.config_leading and first.text.startswith("-"):
                 return [*from_file, *before, *after]
-            return [before[0], *from_file, *before[1:], *after]
+            return [first, *from_file, *before[1:], *after]
         if self.dialect.config_needs == "word":
             if at == 0:
                 message = "`vllm serve` of this release wants the model before --config"
                 self.trouble.add(Problem("missing_value", True, message, option.span, "--config", "--config"))
             return [*before[:1], *from_file, *before[1:], *after]
-        in_words = bool(before) and not before[0].text.startswith("-")
-        if not in_words and not before and after and not after[0].text.startswith("-"):
-            in_words = False
-        if in_words:
+        if before and not before[0].text.startswith("-"):
             return [before[0], *from_file, *before[1:], *after]
         if not any(token.text == "--model" for token in from_file) and self.trouble.complete:
             message = "no model: neither the first word nor a `model` key of the --config file"
@@ -218,7 +227,7 @@ class _Reading:
         if use.attached and use.values:
             typed = typed.partition("=")[0] if "=" in typed else typed[: len(use.spelling)]
             name = name.cut(0, len(typed))
-        given = [token for token in use.values]
+        given = list(use.values)
         span = None if not given else given[0].span.to(given[-1].span)
         setting = use.name.setting
         argument = Argument(
@@ -270,7 +279,7 @@ class _Reading:
             return self.reader.read(option, token.text)
         if isinstance(token.parsed, dict) and option.config_class is not None:
             try:
-                return validate_object(self.table, option.config_class, token.parsed)
+                return self.reader.checked(option.config_class, validate_object(self.table, option.config_class, token.parsed))
             except SchemaError as error:
                 raise BadValue(str(error), error.path, error.expected) from None
         if isinstance(token.parsed, dict):
@@ -321,19 +330,20 @@ class _Reading:
                 self.spoiled.add(option.dest)
 
     def _model(self, outcome: Outcome) -> tuple[str | Unknown | None, Span | None, list[Problem]]:
-        given = next((a for a in reversed(self.arguments) if a.dest == "model"), None)
+        given = self._given("model")
         word = outcome.model if self.form == "serve" else None
         if word is not None:
             if word.unknown is not None:
                 return Unknown(word.unknown), word.span, []
             return word.text, word.span, []
-        if given is not None:
+        tag = self.table.by_dest.get("model_tag")
+        required = self.form == "serve" and tag is not None and tag.nargs is None
+        if given is not None and not required:
             value = given.value if isinstance(given.value, str | Unknown) else str(given.value)
             return value, given.value_span, []
         if not self.trouble.complete or self.launch.form == "config":
             return Unknown("the model is given elsewhere"), None, []
-        tag = self.table.by_dest.get("model_tag")
-        if self.form == "serve" and tag is not None and tag.nargs is None:
+        if required:
             if any(problem.kind == "missing_value" and problem.known_flag == "--config" for problem in self.trouble.problems):
                 return None, None, []
             problem = Problem("missing_value", True, "`vllm serve` needs a model", self.launch.command, flag="model_tag")
@@ -366,36 +376,92 @@ class _Reading:
             cls = self.table.classes.get(option.config_class)
             if cls is not None:
                 value = {k: v for k, v in value.items() if k not in cls.fields or not _equal(v, cls.fields[k].default)}
+            if option.config_class == "CompilationConfig":
+                value = {**self.dialect.compilation_fills, **value}
             if isinstance(default, dict) and not value:
                 return _DEFAULT
             return value
         return _DEFAULT if _equal(value, default) else value
 
-    def _checks(self, stage: str, values: Mapping[str, object]) -> list[Problem]:
+    def _lookup(self, values: Mapping[str, object]) -> Callable[[str], object]:
+        """A value in effect by dest (or ``dest.key``, ``env:NAME``, ``form``); ``Unknown`` where it is not known."""
+
         def lookup(name: str) -> object:
+            if name == "form":
+                return self.form
             if name.startswith("env:"):
-                variable = self.launch.env.get(name[4:])
-                if variable is None:
-                    return None
-                return Unknown("environment") if variable.value is None or variable.value.unknown else variable.value.value
-            if name in self.spoiled:
+                return self._variable(name[4:])
+            dest, dot, key = name.partition(".")
+            if dot:
+                whole = lookup(dest)
+                return whole.get(key) if isinstance(whole, dict) else whole if isinstance(whole, Unknown) else None
+            if dest in self.spoiled:
                 return Unknown("the value is refused")
-            if name in values:
-                return values[name]
-            argument = next((a for a in reversed(self.arguments) if a.dest == name), None)
+            if dest in values:
+                return values[dest]
+            argument = self._given(dest)
             if argument is not None:
                 return Unknown("a condition decides") if argument.conditional else argument.value
             if not self.trouble.complete:
                 return Unknown("arguments may be missing")
-            return self.table.defaults.get(name)
+            return None if dest == "model" else self.table.defaults.get(dest)
 
+        return lookup
+
+    def _variable(self, name: str) -> object:
+        variable = self.launch.env.get(name)
+        if variable is None:
+            return Unknown("the environment may be set elsewhere") if self.launch.source.path[:1] != "<" else None
+        return Unknown("a secret or variable") if variable.value is None or variable.value.unknown else variable.value.value
+
+    def _given(self, dest: str) -> Argument | None:
+        return next((argument for argument in reversed(self.arguments) if argument.dest == dest), None)
+
+    def _checks(self, stage: str, values: Mapping[str, object]) -> list[Problem]:
+        lookup = self._lookup(values)
         found = []
         for check in broken("serve", stage, self.table.release, lookup):
-            argument = next((a for a in reversed(self.arguments) if a.dest == check.at), None)
-            if argument is None and check.at not in self.table.by_dest:
-                continue
-            found.append(self.explain.check(check, argument, self.launch.command))
+            argument = self._given(check.at)
+            if argument is not None or check.at in self.table.by_dest:
+                found.append(self.explain.check(check, message_of(check, lookup), argument, self.launch.command))
         return found
+
+    def _late(self, values: Mapping[str, object], model: str | Unknown | None, span: Span | None) -> list[Problem]:
+        """What the configuration classes object to once the parser has accepted."""
+        found = self._checks("config", values)
+        if isinstance(model, str) and model.startswith("-") and span is not None:
+            found.append(self.explain.option_as_model(model, span, self.table.release))
+        seen = {problem.argument.dest for problem in found if problem.argument is not None}
+        for dest in dict.fromkeys(argument.dest for argument in self.arguments):
+            argument = self._given(dest)
+            if argument is None or dest in seen or dest in self.spoiled or argument.conditional:
+                continue
+            problem = self._late_value(argument)
+            if problem is not None:
+                found.append(problem)
+        return found
+
+    def _late_value(self, argument: Argument) -> Problem | None:
+        value, dest = argument.value, argument.dest
+        if not isinstance(value, str | int | float):
+            return None
+        known = self.table.values.get(dest)
+        if known and isinstance(value, str) and value not in known and self._given(_PLUGINS.get(dest, "")) is None:
+            return self.explain.late_value(
+                argument, f"vLLM {self.table.release} brings no {dest.replace('_', ' ')} {value!r}", known
+            )
+        errors = []
+        for name in ENGINE_CLASSES:
+            cls = self.table.classes.get(name)
+            field = cls.fields.get(dest) if cls is not None else None
+            if cls is None or field is None or not (cls.extra == "forbid" or field.limits):
+                continue
+            try:
+                validate_field(self.table, field, value)
+                return None
+            except SchemaError as error:
+                errors.append(error)
+        return self.explain.late_value(argument, f"{argument.flag}: {errors[0]}", errors[0].expected) if errors else None
 
     def _duplicates(self) -> list[Problem]:
         last: dict[str, Argument] = {}
@@ -429,16 +495,37 @@ def _equal(a: object, b: object) -> bool:
     return a == b
 
 
-def _spelt_out(setting: Setting) -> list[Token]:
-    """A chart field or wrapper variable as the words the wrapper makes of it."""
+_ON = frozenset({"true", "1", "yes", "on"})
+
+
+def _spelt_out(setting: Setting, flags: Mapping[str, Option]) -> list[Token]:
+    """A chart field or wrapper variable as the words the wrapper makes of it; empty ones are left out."""
     flag = f"--{setting.flag}"
     name = Token(flag, Text.placed(flag, setting.name.value_span), conditional=setting.conditional, setting=setting)
     value, literal = setting.value, setting.literal
     if value is None:
         return [name]
-    if value.unknown is None and (literal is True or literal is False):
-        return [name] if literal else []
-    unknown = value.unknown
-    text = value.value if isinstance(literal, str) or literal is None else str(literal)
-    place = value.content if value.value == text else Text.placed(text, value.value_span)
-    return [name, Token(text, place, None, unknown, conditional=setting.conditional, setting=setting)]
+    option = flags.get(flag)
+    if value.unknown is not None:
+        if option is not None and option.is_switch:
+            return [replace(name, conditional=True)]
+        return [name, Token(value.value, value.content, None, value.unknown, conditional=setting.conditional, setting=setting)]
+    if isinstance(literal, bool) or (option is not None and option.is_switch):
+        on = literal if isinstance(literal, bool) else value.value.strip().lower() in _ON
+        return [name] if on else []
+    if value.value == "" or (literal is None and value.value in ("null", "~")):
+        return []
+    items = literal if isinstance(literal, list) else [literal]
+    texts = [value.value if item is None or (isinstance(item, str) and len(items) == 1) else _text_of(item) for item in items]
+    places = [value.content if text == value.value else Text.placed(text, value.value_span) for text in texts]
+    return [
+        name,
+        *(
+            Token(text, place, None, conditional=setting.conditional, setting=setting)
+            for text, place in zip(texts, places, strict=True)
+        ),
+    ]
+
+
+def _text_of(value: object) -> str:
+    return json.dumps(value, default=str) if isinstance(value, dict | list) else str(value)

@@ -15,7 +15,8 @@ _OFFLINE = {"disable_log_stats": True}
 
 def read_call(launch: Launch, release: Known[str], table: FlagTable) -> ArgumentSet:
     """Values are the literals of the call; what is no literal is ``Unknown``."""
-    owner = launch.python_callable if launch.python_callable in table.python else "LLM"
+    owner = launch.python_callable or "LLM"
+    owner = owner if owner in table.python else "LLM"
     names = table.python.get(owner, frozenset())
     arguments: list[Argument] = []
     problems: list[Problem] = []

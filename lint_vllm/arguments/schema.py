@@ -7,9 +7,12 @@ Shapes come from ``data/flags/classes.jsonl``: ``"int"``, ``["list", shape]``, `
 from __future__ import annotations
 
 import math
+import operator
+from collections.abc import Callable
 from typing import Any
 
 from lint_vllm.arguments.tables import ClassField, FlagTable
+from lint_vllm.known import Unknown
 
 _TRUE = frozenset({"true", "t", "yes", "y", "on", "1"})
 _FALSE = frozenset({"false", "f", "no", "n", "off", "0"})
@@ -48,7 +51,7 @@ def validate_object(table: FlagTable, cls: str, value: object) -> object:
                 raise SchemaError(f"{cls} has no key {key!r}", (key,), tuple(sorted(valid_keys(table, cls))))
             continue
         try:
-            typed[key] = _field(table, field, item)
+            typed[key] = validate_field(table, field, item)
         except SchemaError as error:
             raise error.below(key) from None
     for name, field in found.fields.items():
@@ -68,7 +71,10 @@ def validate_keywords(table: FlagTable, cls: str, value: object) -> object:
     return value
 
 
-def _field(table: FlagTable, field: ClassField, value: object) -> object:
+def validate_field(table: FlagTable, field: ClassField, value: object) -> object:
+    """One value as a field of a configuration class takes it. Raises :class:`SchemaError`."""
+    if isinstance(value, Unknown):
+        return value
     if field.validator == "wrap" and value is None:
         return None
     if field.validator in ("before", "plain"):
@@ -100,23 +106,27 @@ def _prepared(table: FlagTable, field: ClassField, value: object) -> object:
     return value
 
 
+_LIMITS: dict[str, tuple[Callable[[float, float], bool], str]] = {
+    "gt": (operator.gt, "greater than"),
+    "ge": (operator.ge, "at least"),
+    "lt": (operator.lt, "less than"),
+    "le": (operator.le, "at most"),
+    "multiple_of": (lambda value, limit: value % limit == 0, "a multiple of"),
+}
+
+
 def _limit(field: ClassField, value: object) -> None:
     if isinstance(value, bool) or not isinstance(value, int | float):
         return
-    tests = (
-        ("gt", lambda limit: value > limit, "greater than"),
-        ("ge", lambda limit: value >= limit, "at least"),
-        ("lt", lambda limit: value < limit, "less than"),
-        ("le", lambda limit: value <= limit, "at most"),
-        ("multiple_of", lambda limit: value % limit == 0, "a multiple of"),
-    )
-    for name, holds, words in tests:
+    for name, (holds, words) in _LIMITS.items():
         limit = field.limits.get(name)
-        if limit is not None and not holds(limit):
+        if limit is not None and not holds(value, limit):
             raise SchemaError(f"{value} is not {words} {limit}")
 
 
 def _shape(table: FlagTable, shape: Any, value: object) -> object:
+    if isinstance(value, Unknown):
+        return value
     if isinstance(shape, str):
         return _scalar(shape, value)
     name, *parts = shape

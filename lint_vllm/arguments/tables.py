@@ -89,17 +89,22 @@ def release_table(release: str) -> dict[str, Any]:
             classes[name[0]] = {**state, "fields": {}}
         else:
             classes[name[0]]["fields"][name[1]] = state
-    python: dict[str, list[str]] = {}
-    for owner, name in _all_at("python", release):
-        python.setdefault(owner, []).append(name)
     return {
         "release": release,
         "options": {name: state for (name,), state in _all_at("options", release).items()},
         "classes": classes,
         "enums": {name: state["members"] for (name,), state in _all_at("enums", release).items()},
         "env": {name: state for (name,), state in _all_at("env", release).items()},
-        "python": python,
+        "python": _grouped("python", release),
+        "values": _grouped("values", release),
     }
+
+
+def _grouped(file: str, release: str) -> dict[str, list[str]]:
+    found: dict[str, list[str]] = {}
+    for owner, name in _all_at(file, release):
+        found.setdefault(owner, []).append(name)
+    return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -250,11 +255,15 @@ class FlagTable:
     @functools.cached_property
     def python(self) -> Mapping[str, frozenset[str]]:
         """``LLM``, ``EngineArgs``, ``AsyncEngineArgs`` -> keyword arguments. ``LLM`` hands what it does not name to EngineArgs."""
-        found: dict[str, set[str]] = {}
-        for owner, name in _all_at("python", self.release):
-            found.setdefault(owner, set()).add(name)
-        found.setdefault("LLM", set()).update(found.get("EngineArgs", ()))
+        found = _grouped("python", self.release)
+        found["LLM"] = [*found.get("LLM", ()), *found.get("EngineArgs", ())]
         return {owner: frozenset(names) for owner, names in found.items()}
+
+    @functools.cached_property
+    def values(self) -> Mapping[str, frozenset[str]]:
+        """Dest -> the values that vLLM itself brings for an option that takes any string (``quantization``, ``load_format``,
+        ``kv_cache_dtype``, ``tool_call_parser``, ``reasoning_parser``). Plug-ins may add more; absent: not known."""
+        return {dest: frozenset(values) for dest, values in _grouped("values", self.release).items()}
 
     def lookup(self, name: str) -> Option | None:
         """By dest, or by any spelling with or without dashes."""

@@ -79,9 +79,13 @@ def token_of(word: Word) -> Token:
     many = False
     if word.unknown is not None:
         name = text.partition("=")[0]
-        many = (text.startswith("-") and bool(_EXPANDS.search(name))) or (
-            not word.quote and bool(text) and text[0] in "$`{<(%[" and bool(_LISTS.search(text) or text.startswith(("$(", "`")))
-        ) or text.strip('"') in ("$@", "${@}", "$*")
+        many = (
+            (text.startswith("-") and bool(_EXPANDS.search(name)))
+            or (
+                not word.quote and bool(text) and text[0] in "$`{<(%[" and bool(_LISTS.search(text) or text.startswith(("$(", "`")))
+            )
+            or text.strip('"') in ("$@", "${@}", "$*")
+        )
     return Token(text, word.content, word, word.unknown, many, word.conditional)
 
 
@@ -146,16 +150,18 @@ def _words(*tokens: Token) -> tuple[Word, ...]:
     return tuple(token.word for token in tokens if token.word is not None)
 
 
-def config_tokens(
-    settings: Iterable[Setting], dialect: Dialect, negatives: FlagTable | None, trouble: Trouble
-) -> list[Token]:
+def config_tokens(settings: Iterable[Setting], dialect: Dialect, negatives: FlagTable | None, trouble: Trouble) -> list[Token]:
     """A ``--config`` file as words. ``negatives`` is the table whose ``--no-`` spellings the reading parser knows."""
     tokens: list[Token] = []
     for setting in settings:
         key = setting.name.value
         value, word = setting.literal, setting.value
         name = Token(
-            f"--{key}", Text.placed(f"--{key}", setting.name.value_span), conditional=setting.conditional, setting=setting, from_config=True
+            f"--{key}",
+            Text.placed(f"--{key}", setting.name.value_span),
+            conditional=setting.conditional,
+            setting=setting,
+            from_config=True,
         )
         if word is not None and word.unknown is not None:
             tokens += [name, _value(word.value, setting)]

@@ -11,6 +11,7 @@ import json
 import re
 from dataclasses import dataclass
 
+from lint_vllm.arguments.checks import broken, message_of
 from lint_vllm.arguments.dialect import Dialect
 from lint_vllm.arguments.schema import SchemaError, validate_keywords, validate_object
 from lint_vllm.arguments.tables import FlagTable, Option
@@ -38,10 +39,10 @@ def human_readable_int(text: str, sizes: str = "kmgtKMGT") -> int:
         number, suffix = match.groups()
         power = "kmgt".index(suffix.lower()) + 1
         if suffix.islower():
-            return int(float(number) * 1000**power)
+            return int(float(number) * int(1000**power))
         if "." in number:
             raise BadValue(f"decimals are not allowed with the binary suffix {suffix}; {number}{suffix.lower()} is decimal")
-        return int(number) * 1024**power
+        return int(number) * int(1024**power)
     return int(text)
 
 
@@ -152,10 +153,23 @@ class Reader:
             raw = json.loads(text)
         try:
             if how in ("from_json", "keywords"):
-                return validate_keywords(self.table, cls, raw)
-            return validate_object(self.table, cls, raw)
+                return self.checked(cls, validate_keywords(self.table, cls, raw))
+            return self.checked(cls, validate_object(self.table, cls, raw))
         except SchemaError as error:
             raise BadValue(str(error), error.path, error.expected) from None
+
+    def checked(self, cls: str, value: object) -> object:
+        """The object, after the conditions between its keys. Raises :class:`BadValue`."""
+        found = self.table.classes.get(cls)
+        if found is None or not isinstance(value, dict):
+            return value
+
+        def lookup(name: str) -> object:
+            return value[name] if name in value else found.fields[name].default if name in found.fields else None
+
+        for check in broken(cls, "parser", self.table.release, lookup):
+            raise BadValue(message_of(check, lookup), (check.at,))
+        return value
 
 
 _NAMES = {
