@@ -30,8 +30,28 @@ MAX_LOOKUPS = 20_000
 
 _SIBLINGS = ("variables.tf", "locals.tf")
 _TRANSPARENT = frozenset(
-    "tostring tonumber tobool tolist toset tomap trimspace chomp base64encode textencodebase64 base64gzip nonsensitive sensitive"
-    " indent flatten compact distinct try coalesce one".split()
+    [
+        "tostring",
+        "tonumber",
+        "tobool",
+        "tolist",
+        "toset",
+        "tomap",
+        "trimspace",
+        "chomp",
+        "base64encode",
+        "textencodebase64",
+        "base64gzip",
+        "nonsensitive",
+        "sensitive",
+        "indent",
+        "flatten",
+        "compact",
+        "distinct",
+        "try",
+        "coalesce",
+        "one",
+    ]
 )
 
 
@@ -45,30 +65,39 @@ def extract(source: SourceFile, follow: Follower | None = None) -> Extraction:
         if sibling is not None and sibling.path != source.path:
             names.read(parse_hcl(Text.of(sibling))[0])
     tree = names.body_tree(body)
+    machines = _machines(tree)
+    alone = len({h.value for h in machines}) == 1
     found: list[Launch] = []
-    for pair in tree.pairs:
+    for item, pair in zip(body.order, tree.pairs, strict=True):
+        labels = [label.value for label in item.labels] if isinstance(item, Block) else []
         context = Context(
             source,
-            site=pair.key.value,
+            site=".".join([pair.key.value, *labels]),
             follow=follow,
             deployment=Deployment("other", pair.span, scope=f"line {pair.span.line}"),
         )
-        found += launches_in(Map(pair.span, (pair,)), context)
-    hints = _machines(tree)
-    if len({h.value for h in hints}) == 1:
-        found = [replace(launch, hints=launch.hints or hints[:1]) for launch in found]
-    problems = (Unreadable(trouble.span, "this is not valid HCL; the rest of the line was passed over"),) if trouble and found else ()
+        here = _machines(pair.value)
+        inside = launches_in(Map(pair.span, (pair,)) if not isinstance(pair.value, Map) else pair.value, context)
+        # An endpoint names its machine in a resource of its own; other resources may have nothing to do with each other.
+        found += [replace(x, hints=x.hints or here or (machines[:1] if alone and x.form == "env" else ())) for x in inside]
+    problems = (
+        (Unreadable(trouble.span, "this is not valid HCL; the rest of the line was passed over"),) if trouble and found else ()
+    )
     return Extraction(tuple(sorted(found, key=lambda x: x.command.start)), problems)
 
 
-def _machines(tree: Tree, depth: int = 0) -> list[Hint]:
-    """Instance types anywhere in the file."""
-    if isinstance(tree, Seq):
-        return [h for item in tree.items for h in _machines(item, depth + 1)] if depth < 60 else []
-    if not isinstance(tree, Map) or depth > 60:
-        return []
-    own = [h for h in hints_of(tree.pairs) if h.kind in ("aws-instance", "gcp-machine", "azure-vm")]
-    return own + [h for pair in tree.pairs for h in _machines(pair.value, depth + 1)]
+def _machines(tree: Tree) -> tuple[Hint, ...]:
+    """Instance types anywhere in a tree."""
+    found: list[Hint] = []
+    waiting = [tree]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Seq):
+            waiting += node.items
+        elif isinstance(node, Map):
+            found += [h for h in hints_of(node.pairs) if h.kind in ("aws-instance", "gcp-machine", "azure-vm")]
+            waiting += [pair.value for pair in node.pairs]
+    return tuple(found)
 
 
 @dataclass
@@ -210,7 +239,11 @@ class _Names:
         if name in _TRANSPARENT:
             if isinstance(first, Leaf) and first.word.unknown is not None and first.word.content.span == first.word.span:
                 return _unknown(place, first.word.unknown)
-            return replace(first, literal=first.word.value) if name == "tostring" and isinstance(first, Leaf) and first.word.unknown is None else first
+            return (
+                replace(first, literal=first.word.value)
+                if name == "tostring" and isinstance(first, Leaf) and first.word.unknown is None
+                else first
+            )
         if name == "concat":
             return self._concatenated(place, [first, *(self.tree(a) for a in call.arguments[1:])])
         if name == "merge":

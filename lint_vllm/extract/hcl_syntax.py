@@ -296,7 +296,11 @@ class _Parser:
                     self.at += 1
                 self._blank(True)
                 self._take("]")
-                name = index.parts[0].value if isinstance(index, Template) and len(index.parts) == 1 and isinstance(index.parts[0], Text) else None
+                name = (
+                    index.parts[0].value
+                    if isinstance(index, Template) and len(index.parts) == 1 and isinstance(index.parts[0], Text)
+                    else None
+                )
                 if isinstance(primary, Reference) and primary.whole and name is not None:
                     primary = Reference(self.text[start : self.at], (*primary.path, name))
                 elif isinstance(primary, Reference):
@@ -500,7 +504,9 @@ class _Parser:
         """Blanks are only taken when an operator follows, so that places end with what is written."""
         before = self.at
         self._blank(lines)
-        if not (_OPERATOR.match(self.value, self.at) or self.value.startswith("?", self.at)) or self.value.startswith("=>", self.at):
+        if not (_OPERATOR.match(self.value, self.at) or self.value.startswith("?", self.at)) or self.value.startswith(
+            "=>", self.at
+        ):
             self.at = before
 
     def _end(self) -> int:
@@ -546,9 +552,9 @@ def _without_escapes(parts: tuple[Text | Insertion, ...]) -> tuple[Text | Insert
     result: list[Text | Insertion] = []
     for number, part in enumerate(parts):
         following = parts[number + 1] if number + 1 < len(parts) else None
-        if isinstance(part, Text) and isinstance(following, Text) and part.value[-1:] in ("$", "%"):
-            if following.value.startswith(part.value[-1] + "{"):
-                part = part[:-1]
+        escaped = isinstance(part, Text) and isinstance(following, Text) and part.value[-1:] in ("$", "%")
+        if escaped and isinstance(following, Text) and isinstance(part, Text) and following.value.startswith(part.value[-1] + "{"):
+            part = part[:-1]
         result.append(part)
     return tuple(p for p in result if isinstance(p, Insertion) or p.value)
 

@@ -11,7 +11,9 @@ from lint_vllm.extract.structure import Leaf, Map, Pair, Seq, Tree, launches_in
 from lint_vllm.launch import Deployment, Word
 from lint_vllm.source import SourceFile, Text
 
-_SCRIPTS = frozenset({"writeShellScript", "writeShellScriptBin", "writeScript", "writeScriptBin", "writeShellApplication", "writeText"})
+_SCRIPTS = frozenset(
+    {"writeShellScript", "writeShellScriptBin", "writeScript", "writeScriptBin", "writeShellApplication", "writeText"}
+)
 _AS_IS = frozenset({"toString", "toJSON", "escapeShellArg", "mkDefault", "mkForce", "mkBefore", "mkAfter", "escapeSystemdExecArg"})
 MAX_DEPTH = 80
 

@@ -166,9 +166,9 @@ class _Parser:
         if simple:
             self.at = simple.end()
             return True
-        formal = re.compile(r"(?:[A-Za-z_][\w'-]*\s*@\s*)?\{[\s\w'.,?\"\[\]{}#/:;=+-]*?\}\s*(?:@\s*[A-Za-z_][\w'-]*\s*)?:(?=\s)").match(
-            self.value, self.at, min(len(self.value), self.at + 4000)
-        )
+        formal = re.compile(
+            r"(?:[A-Za-z_][\w'-]*\s*@\s*)?\{[\s\w'.,?\"\[\]{}#/:;=+-]*?\}\s*(?:@\s*[A-Za-z_][\w'-]*\s*)?:(?=\s)"
+        ).match(self.value, self.at, min(len(self.value), self.at + 4000))
         if formal and "=" not in formal.group().replace("?", ""):
             self.at = formal.end()
             return True
@@ -180,7 +180,7 @@ class _Parser:
         terms: list[Expr] = []
         while True:
             self._skip()
-            if terms and (self._peek() in _WORDS_THAT_END or _OPERATOR.match(self.value, self.at) and not self._starts_path()):
+            if terms and (self._peek() in _WORDS_THAT_END or (_OPERATOR.match(self.value, self.at) and not self._starts_path())):
                 break
             term = self._term(depth)
             if term is None:
@@ -296,7 +296,7 @@ class _Parser:
             self._skip()
             if self.at >= len(self.value) or self.nodes > MAX_NODES:
                 break
-            if closing == "}" and self.value.startswith("}", self.at) or closing == "in" and self._peek() == "in":
+            if (closing == "}" and self.value.startswith("}", self.at)) or (closing == "in" and self._peek() == "in"):
                 break
             if self._peek() == "inherit":
                 self._until(";")
@@ -310,9 +310,8 @@ class _Parser:
                 self._skip()
                 if not self._take(";"):
                     self._until(";") if not self.value.startswith("}", self.at) else None
-            elif not self._take(";"):
-                if self.at == before:
-                    self.at += 1
+            elif not self._take(";") and self.at == before:
+                self.at += 1
         return tuple(bindings)
 
     def _attribute_path(self, depth: int) -> tuple[Text, ...]:

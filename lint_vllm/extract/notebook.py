@@ -90,7 +90,7 @@ class _Notebook:
             code = Code.parse(text, shown)
         except Unparsable as error:
             if concerns_vllm(shown):
-                at = min(error.offset, len(text) - 1)
+                at = min(error.offset or 0, len(text) - 1)
                 self.problems.append(Unreadable(text[at : at + 1].span, f"cell {number + 1} is not valid Python: {error.reason}"))
             self._magics_alone(text)
             return
@@ -166,9 +166,8 @@ class _Notebook:
 
     def _script(self, text: Text) -> None:
         """A shell command, in which IPython fills ``{name}`` and ``$name`` from the notebook's variables."""
-        if "vllm" not in text.value.lower() and "option." not in text.value:
-            if not any(c in text.value for c in "{$"):
-                return
+        if "vllm" not in text.value.lower() and "option." not in text.value and not any(c in text.value for c in "{$"):
+            return
         pieces: list[Piece] = []
         at = 0
         for found in _VARIABLE.finditer(text.value):

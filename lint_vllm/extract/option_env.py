@@ -115,8 +115,21 @@ def settings_launch(
 
 
 _TELLING = frozenset(
-    "max-model-len gpu-memory-utilization tensor-parallel-size max-num-seqs enforce-eager kv-cache-dtype enable-auto-tool-choice"
-    " tool-call-parser enable-prefix-caching max-num-batched-tokens quantization enable-lora speculative-config".split()
+    [
+        "max-model-len",
+        "gpu-memory-utilization",
+        "tensor-parallel-size",
+        "max-num-seqs",
+        "enforce-eager",
+        "kv-cache-dtype",
+        "enable-auto-tool-choice",
+        "tool-call-parser",
+        "enable-prefix-caching",
+        "max-num-batched-tokens",
+        "quantization",
+        "enable-lora",
+        "speculative-config",
+    ]
 )
 """Options of vLLM that are proof enough beside a model."""
 

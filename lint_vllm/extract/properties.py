@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 
 from lint_vllm.extract.context import Context, Extraction, Follower
@@ -24,7 +25,7 @@ def launches_in_properties(text: Text, context: Context) -> list[Launch]:
     """The launches of every group of ``option.*`` lines; a section header starts a new group."""
     bounds = [0, *(m.start() for m in _SECTION.finditer(text.value)), len(text.value)]
     found: list[Launch] = []
-    for start, end in zip(bounds, bounds[1:], strict=False):
+    for start, end in itertools.pairwise(bounds):
         launch = _launch(text, start, end, context)
         if launch is not None:
             found.append(launch)
@@ -37,7 +38,7 @@ def _launch(text: Text, start: int, end: int, context: Context) -> Launch | None
         key = text[match.start("key") : match.end("key")]
         value = text[match.start("value") : match.end("value")]
         name = key.value.removeprefix("option.").replace("_", "-").lower()
-        options.append(Option(Word(key, key.span), name, Word(value, value.span, unknown=_unknown(text, value))))
+        options.append(Option(Word(key, key.span), name, _word(text, value)))
     if not any(o.key.value.startswith("option.") for o in options):
         return None
     first = next(o.key for o in options if o.key.value.startswith("option."))
@@ -47,10 +48,14 @@ def _launch(text: Text, start: int, end: int, context: Context) -> Launch | None
     return settings_launch(options, context, "djl", "other", first.span, block)
 
 
-def _unknown(text: Text, value: Text) -> str | None:
+def _word(text: Text, value: Text) -> Word:
+    """A value; ``$NAME`` with ``NAME={one}`` above it (benchmark files) is that one."""
     variable = _VARIABLE.fullmatch(value.value)
     if variable:
-        listed = re.search(rf"^{variable.group(1)}=\{{([\w.-]+)\}}\s*$", text.value, re.MULTILINE)
-        return None if listed else f"{value.value} has no single value in this file"
+        listed = re.search(rf"^{variable.group(1)}=\{{([\w./-]+)\}}\s*$", text.value, re.MULTILINE)
+        if listed is None:
+            return Word(value, value.span, unknown=f"{value.value} has no single value in this file")
+        meant = text[listed.start(1) : listed.end(1)]
+        return Word(meant, value.span, defined=meant.span)
     placeholder = _PLACEHOLDER.search(value.value)
-    return f"{placeholder.group()} is filled in elsewhere" if placeholder else None
+    return Word(value, value.span, unknown=f"{placeholder.group()} is filled in elsewhere" if placeholder else None)

@@ -30,7 +30,7 @@ from lint_vllm.extract.python_values import (
     known_literal,
     word_of,
 )
-from lint_vllm.extract.python_wrappers import WRAPPERS, Wrapper, wrapper_of
+from lint_vllm.extract.python_wrappers import Wrapper, wrapper_of
 from lint_vllm.extract.structure import Leaf, Map, Pair, Seq, Tree
 from lint_vllm.launch import Deployment, EnvVar, GpuRequest, Hint, Image, Launch, Setting, Word
 from lint_vllm.source import SourceFile, Span, Text
@@ -45,12 +45,53 @@ _RUNNERS = re.compile(
     r"|psutil\.Popen|multiprocessing\.Process|get_ipython\.system|modal\.Sandbox\.create|sky\.Task|sh\.\w+)$"
 )
 _RUN_METHODS = frozenset(
-    "run exec exec_command execute run_command run_commands sudo spawn popen start_process launch_process submit sendline send_command"
-    " exec_run execute_command check_call call system".split()
+    [
+        "run",
+        "exec",
+        "exec_command",
+        "execute",
+        "run_command",
+        "run_commands",
+        "sudo",
+        "spawn",
+        "popen",
+        "start_process",
+        "launch_process",
+        "submit",
+        "sendline",
+        "send_command",
+        "exec_run",
+        "execute_command",
+        "check_call",
+        "call",
+        "system",
+    ]
 )
 _SCRIPT_KEYWORDS = frozenset(
-    "run setup command cmd commands script bash_command user_data UserData startup_script onstart start_command dockerStartCmd"
-    " docker_args entrypoint args container_args containerArgs serving_container_args container_command command_args arguments".split()
+    [
+        "run",
+        "setup",
+        "command",
+        "cmd",
+        "commands",
+        "script",
+        "bash_command",
+        "user_data",
+        "UserData",
+        "startup_script",
+        "onstart",
+        "start_command",
+        "dockerStartCmd",
+        "docker_args",
+        "entrypoint",
+        "args",
+        "container_args",
+        "containerArgs",
+        "serving_container_args",
+        "container_command",
+        "command_args",
+        "arguments",
+    ]
 )
 _SILENT_CALLS = re.compile(
     r"(?:.*\.)?(?:print|info|debug|warning|warn|error|exception|critical|log|echo|format|pprint|dumps|dump|len|isinstance|str|repr"
@@ -100,11 +141,11 @@ def parse_tolerantly(text: Text) -> Iterator[Code | Unreadable]:
             code = Code.parse(text, shown)
         except Unparsable as error:
             starts = [m.start() for m in _TOP.finditer(shown)]
-            before = [s for s in starts if s <= error.offset]
-            start = before[-1] if before else 0
-            end = next((s for s in starts if s > max(start, error.offset)), len(shown))
+            offset = error.offset if error.offset is not None else _unreadable_statement(shown, starts)
+            start = max((s for s in starts if s <= offset), default=0)
+            end = next((s for s in starts if s > max(start, offset)), len(shown))
             if concerns_vllm(shown):
-                at = text[error.offset : error.offset + 1] if error.offset < len(text) else text[start:end]
+                at = text[offset : offset + 1] if offset < len(text) else text[start:end]
                 yield Unreadable(at.span, f"this is not valid Python: {error.reason}")
             if not shown[start:end].strip():
                 return
@@ -112,6 +153,17 @@ def parse_tolerantly(text: Text) -> Iterator[Code | Unreadable]:
         else:
             yield code
             return
+
+
+def _unreadable_statement(code: str, starts: list[int]) -> int:
+    """The top-level statement that the parser cannot read though it does not say where (it is nested too deeply)."""
+    for start, end in zip(starts, [*starts[1:], len(code)], strict=True):
+        try:
+            Code.parse(Text.literal(code[start:end]))
+        except Unparsable as error:
+            if error.offset is None:
+                return start
+    return 0
 
 
 def concerns_vllm(code: str) -> bool:
@@ -235,16 +287,17 @@ class Finder:
                 self._machines.setdefault(value.text.value, Hint("aws-instance", value.text.value, value.text.span))
             elif "option." in value.text.value and (value.known or value.holes):
                 self._add("text", value.place, 2, lambda: self._text(value, self._context(value.place.span), sure=False))
-        elif isinstance(value, Table):
-            if not self._is_test and any(_option_key(e) or _image_key(e) for e in value.entries):
-                context = self._context(value.place.span)
-                self._add("table", value.place, 2, lambda: self._table(value, context))
+        elif isinstance(value, Table) and not self._is_test and any(_option_key(e) or _image_key(e) for e in value.entries):
+            context = self._context(value.place.span)
+            self._add("table", value.place, 2, lambda: self._table(value, context))
 
     def kept(self, value: Value, name: str) -> None:
         if isinstance(value, Many):
             if starts_vllm(value) and (not self._is_test or name == "return"):
                 self._add_list(value, 1)
-        elif isinstance(value, Scalar) and (name in _SCRIPT_KEYWORDS or name == "return") and not self._is_test and _is_script(value):
+        elif (
+            isinstance(value, Scalar) and (name in _SCRIPT_KEYWORDS or name == "return") and not self._is_test and _is_script(value)
+        ):
             context = self._context(value.place.span)
             self._add("text", value.text, 1, lambda: self._text(value, context))
 
@@ -295,7 +348,7 @@ class Finder:
                 env=context.env,
                 image=context.image,
                 hints=context.hints,
-                deployment=context.deployment,
+                deployment=_with_devices(context),
                 unresolved=opened,
                 python_callable=engine,
                 passage=self.context.passage,
@@ -330,7 +383,7 @@ class Finder:
             env=context.env,
             image=context.image,
             hints=context.hints + hints,
-            deployment=context.deployment,
+            deployment=_with_devices(context),
             wrapper=wrapper.program,
             passage=self.context.passage,
             unresolved=tuple(e.value.open for _, e in settings if isinstance(e.value, Table) and e.value.open and _ == ""),
@@ -419,7 +472,12 @@ class Finder:
                 self._run(argument, extra)
         elif isinstance(function, (Symbol, Instance, Callable_)) or function is not None:
             for argument in call.arguments:
-                if isinstance(argument, Many) and not self._is_test and starts_vllm(argument) and not isinstance(function, Callable_):
+                if (
+                    isinstance(argument, Many)
+                    and not self._is_test
+                    and starts_vllm(argument)
+                    and not isinstance(function, Callable_)
+                ):
                     self._add_list(argument, 1)
         for entry in call.keywords.entries if call.keywords else ():
             if entry.key.literal in _SCRIPT_KEYWORDS and not self._is_test:
@@ -497,7 +555,9 @@ class Finder:
     def _note_image(self, call: Instance) -> None:
         """The image that a call gives together with a dict of variables (a SageMaker model)."""
         keywords = call.keywords
-        image = keywords and next((e for e in keywords.entries if e.key.literal in ("image_uri", "image", "Image", "primary_image")), None)
+        image = keywords and next(
+            (e for e in keywords.entries if e.key.literal in ("image_uri", "image", "Image", "primary_image")), None
+        )
         if keywords and image and isinstance(image.value, Scalar) and (image.value.known or image.value.holes):
             for entry in keywords.entries:
                 if entry.key.literal in ("env", "environment", "Environment") and isinstance(entry.value, Table):
@@ -568,6 +628,16 @@ class Finder:
 # -- helpers -------------------------------------------------------------------------------------------------------
 
 
+def _with_devices(context: Context) -> Deployment | None:
+    """The deployment with the cards that ``CUDA_VISIBLE_DEVICES`` leaves visible."""
+    variable = context.env.get("CUDA_VISIBLE_DEVICES")
+    if context.deployment is None or variable is None or variable.value is None or variable.value.unknown is not None:
+        return context.deployment
+    ids = tuple(i.strip() for i in variable.value.value.split(",") if i.strip())
+    request = GpuRequest("CUDA_VISIBLE_DEVICES", variable.span, variable.value.value_span, len(ids), variable.value.value, ids)
+    return replace(context.deployment, gpus=(*context.deployment.gpus, request)) if ids else context.deployment
+
+
 def _identity(launch: Launch) -> int:
     """Launches at the same place are one; variables may be reached through several dicts."""
     return launch.settings[0].name.span.start if launch.form == "env" and launch.settings else launch.command.start
@@ -615,7 +685,9 @@ def _mentions(value: Value) -> bool:
 
 def starts_vllm(many: Many) -> bool:
     """Whether a list begins like a command that runs vLLM's server."""
-    values = [i.value.text.value if isinstance(i.value, Scalar) and (i.value.known or i.value.holes) else "" for i in many.items[:60]]
+    values = [
+        i.value.text.value if isinstance(i.value, Scalar) and (i.value.known or i.value.holes) else "" for i in many.items[:60]
+    ]
     for at, value in enumerate(values):
         name = value.rsplit("/", 1)[-1]
         following = values[at + 1] if at + 1 < len(values) else ""
@@ -627,12 +699,18 @@ def starts_vllm(many: Many) -> bool:
     return bool(docker) and any("vllm" in v for v in values)
 
 
-_SCRIPT_HEAD = re.compile(r"\s*(?:#!|(?:exec |nohup |sudo |env |cd |export |source |set -)|(?:\w+=\S* )*vllm serve|(?:docker|podman) run|\S*python3? -m vllm)")
+_SCRIPT_HEAD = re.compile(
+    r"\s*(?:#!|(?:exec |nohup |sudo |env |cd |export |source |set -)|(?:\w+=\S* )*vllm serve|(?:docker|podman) run|\S*python3? -m vllm)"
+)
 
 
 def _is_script(value: Scalar) -> bool:
     text = value.text.value
-    return (value.known or bool(value.holes)) and bool(_SCRIPT_HEAD.match(text)) and ("vllm serve" in text or "vllm.entrypoints" in text or "vllm-openai" in text)
+    return (
+        (value.known or bool(value.holes))
+        and bool(_SCRIPT_HEAD.match(text))
+        and ("vllm serve" in text or "vllm.entrypoints" in text or "vllm-openai" in text)
+    )
 
 
 def _plain_word(value: Value) -> bool:
@@ -736,18 +814,23 @@ def _merged(one: Launch, other: Launch) -> Launch:
         elif _agree(setting.value, twin.value):
             settings.append(setting)
         else:
-            value = setting.value and replace(setting.value, unknown=setting.value.unknown or DIFFERS)
-            settings.append(replace(setting, value=value, literal=None))
+            settings.append(replace(setting, value=setting.value and _differing(setting.value), literal=None))
     flags = {s.flag for s in one.settings}
     settings += [replace(s, conditional=True) for s in other.settings if s.flag not in flags]
     if len(one.words) == len(other.words):
-        words = tuple(w if _agree(w, v) else replace(w, unknown=w.unknown or DIFFERS) for w, v in zip(one.words, other.words, strict=True))
+        words = tuple(w if _agree(w, v) else _differing(w) for w, v in zip(one.words, other.words, strict=True))
     else:
         shorter, longer = sorted((one.words, other.words), key=len)
         shared = {w.value for w in shorter}
         words = tuple(w if w.value in shared else replace(w, conditional=True) for w in longer)
     unresolved = one.unresolved + tuple(r for r in other.unresolved if r not in one.unresolved)
     return replace(one, settings=tuple(settings), words=words, unresolved=unresolved)
+
+
+def _differing(word: Word) -> Word:
+    """A word of several values: what stands in the program."""
+    written = Text.of(word.span.source, word.span.start, word.span.end)
+    return Word(written, word.span, "", word.unknown or DIFFERS, None, word.conditional)
 
 
 def _agree(one: Word | None, other: Word | None) -> bool:

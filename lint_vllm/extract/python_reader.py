@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import ast
 import contextlib
-import json
 import operator
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Any, Protocol
 
+from lint_vllm.extract.python_library import library_call, method_call, percent_format
 from lint_vllm.extract.python_text import Code, Hole, formatted_pieces, python_text, quote_of
 from lint_vllm.extract.python_values import (
     MISSING,
@@ -28,13 +27,13 @@ from lint_vllm.extract.python_values import (
     Symbol,
     Table,
     Value,
+    computed,
     concatenated,
     constant,
     each,
     hole,
     joined,
     known_literal,
-    sliced,
     soften,
     truth,
     unknown,
@@ -49,10 +48,43 @@ MAX_CALLS = 8
 MAX_INLINED = 6
 
 _BUILTINS = frozenset(
-    "str int float bool dict list tuple set vars len print open range sorted getattr max min repr enumerate zip"
-    " isinstance type super filter map any all sum abs round iter next reversed".split()
+    [
+        "str",
+        "int",
+        "float",
+        "bool",
+        "dict",
+        "list",
+        "tuple",
+        "set",
+        "vars",
+        "len",
+        "print",
+        "open",
+        "range",
+        "sorted",
+        "getattr",
+        "max",
+        "min",
+        "repr",
+        "enumerate",
+        "zip",
+        "isinstance",
+        "type",
+        "super",
+        "filter",
+        "map",
+        "any",
+        "all",
+        "sum",
+        "abs",
+        "round",
+        "iter",
+        "next",
+        "reversed",
+    ]
 )
-_ARITHMETIC: dict[type, Callable[[object, object], object]] = {
+_ARITHMETIC: dict[type, Callable[[Any, Any], object]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
@@ -60,7 +92,7 @@ _ARITHMETIC: dict[type, Callable[[object, object], object]] = {
     ast.FloorDiv: operator.floordiv,
     ast.Mod: operator.mod,
 }
-_COMPARISONS: dict[type, Callable[[object, object], object]] = {
+_COMPARISONS: dict[type, Callable[[Any, Any], object]] = {
     ast.Eq: operator.eq,
     ast.NotEq: operator.ne,
     ast.Lt: operator.lt,
@@ -248,7 +280,10 @@ class Reader:
             handler = getattr(self, f"_do_{type(statement).__name__}", None)
             if handler is None:
                 continue
-            ended = handler(statement)
+            try:
+                ended = handler(statement)
+            except RecursionError:  # an expression nested too deeply says nothing
+                continue
             if ended:
                 return str(ended)
         return ""
@@ -506,10 +541,12 @@ class Reader:
             if not isinstance(key, Scalar):
                 return
             if isinstance(holder, Symbol) and holder.name == "os.environ":
-                self._set_variable(key, value, self.code.place(target))
+                self.set_variable(key, value, self.code.place(target))
             elif isinstance(holder, Table):
                 holder.put(key, value, self.depth > holder.depth)
-            elif isinstance(holder, Many) and isinstance(key.literal, int) and -len(holder.items) <= key.literal < len(holder.items):
+            elif (
+                isinstance(holder, Many) and isinstance(key.literal, int) and -len(holder.items) <= key.literal < len(holder.items)
+            ):
                 old = holder.items[key.literal].value
                 holder.items[key.literal].value = joined(old, value) if self.depth > holder.depth else value
             elif isinstance(holder, Instance):
@@ -540,7 +577,7 @@ class Reader:
         if path:
             self.scope.bind(path, value)
 
-    def _set_variable(self, key: Scalar, value: Value, entry: Text) -> None:
+    def set_variable(self, key: Scalar, value: Value, entry: Text) -> None:
         if isinstance(key.literal, str):
             self.scope.bind(f"os.environ:{key.literal}", value)
             self.observer.environment(key, value, entry)
@@ -585,7 +622,7 @@ class Reader:
                 if isinstance(child, ast.expr):
                     self.evaluate(child)
             place = self.code.place(node)
-            return unknown(place, _computed(place))
+            return unknown(place, computed(place))
         value: Value = handler(node)
         return value
 
@@ -607,7 +644,7 @@ class Reader:
                 return constant(place, node.value)
             except ValueError:
                 return unknown(place, "the number is too long")
-        return unknown(place, _computed(place))
+        return unknown(place, computed(place))
 
     def _of_JoinedStr(self, node: ast.JoinedStr) -> Value:
         place = self.code.place(node)
@@ -622,15 +659,15 @@ class Reader:
 
     def _hole(self, piece: Hole) -> Scalar:
         if piece.expression is None:
-            return hole(piece.place, _computed(piece.place))
+            return hole(piece.place, computed(piece.place))
         body = piece.expression.tree.body
         if len(body) != 1 or not isinstance(body[0], ast.Expr):
-            return hole(piece.place, _computed(piece.place))
+            return hole(piece.place, computed(piece.place))
         with self._reading(piece.expression, self.scope):
             value = self.evaluate(body[0].value)
-        return self._inserted(piece.place, value, piece.conversion, piece.format)
+        return self.inserted(piece.place, value, piece.conversion, piece.format)
 
-    def _inserted(self, place: Text, value: Value, conversion: str = "", form: str = "") -> Scalar:
+    def inserted(self, place: Text, value: Value, conversion: str = "", form: str = "") -> Scalar:
         """A value inside a string. A word stands for its hole; a longer text keeps its own origins."""
         if isinstance(value, Scalar) and value.holes and not conversion and not form:
             return value
@@ -638,7 +675,7 @@ class Reader:
             try:
                 shown = format(repr(value.literal) if conversion == "r" else value.literal, form)
             except (ValueError, TypeError):
-                return hole(place, _computed(place))
+                return hole(place, computed(place))
             if shown == value.text.value and any(c.isspace() for c in shown):
                 return value
             origin = value.defined or (value.text.span if value.text.verbatim() else None)
@@ -648,7 +685,7 @@ class Reader:
         literal = known_literal(value)
         if literal is not MISSING:
             return Scalar(place, Text.placed(str(literal), place.span), str(literal))
-        return hole(place, why_unknown(value) or _computed(place))
+        return hole(place, why_unknown(value) or computed(place))
 
     def _of_Name(self, node: ast.Name) -> Value:
         place = self.code.place(node)
@@ -705,7 +742,7 @@ class Reader:
 
     def _of_Lambda(self, node: ast.Lambda) -> Value:
         place = self.code.place(node)
-        return unknown(place, _computed(place))
+        return unknown(place, computed(place))
 
     def _of_List(self, node: ast.List | ast.Tuple | ast.Set) -> Value:
         many = Many(self.code.place(node), depth=self.depth)
@@ -735,7 +772,7 @@ class Reader:
             if isinstance(name, Scalar):
                 table.put(name, value, False)
             else:
-                table.open = table.open or _computed(name.place)
+                table.open = table.open or computed(name.place)
         self.observer.made(table)
         return table
 
@@ -758,7 +795,7 @@ class Reader:
             if holds is None:
                 if not (isinstance(result, Scalar) and result.soft):
                     place = self.code.place(node)
-                    return unknown(place, why_unknown(result) or _computed(place))
+                    return unknown(place, why_unknown(result) or computed(place))
                 if bool(result.known and result.literal) is stops:
                     return result
                 other = soften(other)
@@ -769,30 +806,30 @@ class Reader:
         value, place = self.evaluate(node.operand), self.code.place(node)
         if isinstance(node.op, ast.Not):
             holds = truth(value)
-            return constant(place, not holds) if holds is not None else unknown(place, _computed(place))
+            return constant(place, not holds) if holds is not None else unknown(place, computed(place))
         if isinstance(node.op, ast.USub) and isinstance(value, Scalar) and isinstance(value.literal, (int, float)):
             return constant(place, -value.literal, value.soft)
-        return unknown(place, _computed(place))
+        return unknown(place, computed(place))
 
     def _of_Compare(self, node: ast.Compare) -> Value:
         place = self.code.place(node)
         values = [self.evaluate(node.left), *(self.evaluate(c) for c in node.comparators)]
         if len(values) != 2:
-            return unknown(place, _computed(place))
+            return unknown(place, computed(place))
         return self._compared(place, values[0], node.ops[0], values[1])
 
     def _compared(self, place: Text, left: Value, op: ast.cmpop, right: Value) -> Value:
         if isinstance(op, (ast.In, ast.NotIn)):
-            return unknown(place, _computed(place))
+            return unknown(place, computed(place))
         one, other = known_literal(left), known_literal(right)
         soft = any(isinstance(v, Scalar) and v.soft for v in (left, right))
         compare = _COMPARISONS.get(type(op))
         if one is MISSING or other is MISSING or soft or compare is None:
-            return unknown(place, _computed(place))
+            return unknown(place, computed(place))
         try:
             return constant(place, bool(compare(one, other)))
         except TypeError:
-            return unknown(place, _computed(place))
+            return unknown(place, computed(place))
 
     def _of_BinOp(self, node: ast.BinOp) -> Value:
         return self.operation(self.code.place(node), self.evaluate(node.left), node.op, self.evaluate(node.right))
@@ -803,45 +840,34 @@ class Reader:
             self.extend(result, right)
             return result
         if isinstance(op, ast.Add) and isinstance(right, Many):
-            result = Many(right.place, list(right.items), why_unknown(left) or _computed(left.place), self.depth)
+            result = Many(right.place, list(right.items), why_unknown(left) or computed(left.place), self.depth)
             return result
         if isinstance(op, ast.BitOr) and isinstance(left, Table):
-            table = Table(left.place, [Entry(e.key, e.value, e.conditional) for e in left.entries], left.open, self.depth, left.origin)
+            table = Table(
+                left.place, [Entry(e.key, e.value, e.conditional) for e in left.entries], left.open, self.depth, left.origin
+            )
             self.update(table, right)
             return table
         if isinstance(left, Scalar) and isinstance(op, ast.Mod) and isinstance(left.literal, str):
-            return self._percent(place, left, right)
+            return percent_format(self, place, left, right)
         if isinstance(left, Scalar) and isinstance(right, Scalar):
             if isinstance(op, ast.Add) and (_is_string(left) or _is_string(right)):
-                parts = [v if _is_string(v) else self._inserted(v.place, v) for v in (left, right)]
+                parts = [v if _is_string(v) else self.inserted(v.place, v) for v in (left, right)]
                 value = concatenated(place, parts)
                 self.observer.made(value)
                 return value
-            if left.known and right.known and type(op) in _ARITHMETIC:
-                if all(isinstance(v.literal, (int, float)) and abs(v.literal) < 1 << 62 for v in (left, right)):
-                    try:
-                        result_literal = _ARITHMETIC[type(op)](left.literal, right.literal)
-                    except (ArithmeticError, TypeError):
-                        return unknown(place, _computed(place))
-                    return constant(place, result_literal, left.soft or right.soft)
+            numbers = all(v.known and isinstance(v.literal, (int, float)) and abs(v.literal) < 1 << 62 for v in (left, right))
+            if numbers and type(op) in _ARITHMETIC:
+                try:
+                    return constant(place, _ARITHMETIC[type(op)](left.literal, right.literal), left.soft or right.soft)
+                except (ArithmeticError, TypeError):
+                    return unknown(place, computed(place))
         if isinstance(op, ast.Div) and isinstance(left, Instance) and left.name == "pathlib.Path" and isinstance(right, Scalar):
             base = left.arguments[0] if left.arguments else None
             if isinstance(base, Scalar) and base.known and right.known:
                 path = constant(place, f"{str(base.literal).rstrip('/')}/{right.literal}", base.soft or right.soft)
                 return Instance(place, "pathlib.Path", (path,))
-        return unknown(place, _computed(place))
-
-    def _percent(self, place: Text, template: Scalar, values: Value) -> Value:
-        items = [i.value for i in values.items] if isinstance(values, Many) else [values]
-        pieces = _split_keeping(template.text, "%s", "%d")
-        if template.text.value.count("%") != len(items) or len(pieces) != 2 * len(items) + 1:
-            return unknown(place, _computed(place))
-        parts: list[Scalar] = []
-        for at, piece in enumerate(pieces):
-            parts.append(self._inserted(piece, items[at // 2]) if at % 2 else Scalar(piece, piece, piece.value))
-        value = concatenated(place, parts)
-        self.observer.made(value)
-        return value
+        return unknown(place, computed(place))
 
     def _of_Subscript(self, node: ast.Subscript) -> Value:
         holder, place = self.evaluate(node.value), self.code.place(node)
@@ -870,7 +896,7 @@ class Reader:
         limits = [known_literal(b) if b is not None else None for b in bounds]
         if isinstance(holder, Many) and all(b is None or isinstance(b, int) for b in limits) and limits[2] != 0:
             return Many(place, holder.items[slice(*limits)], holder.open, self.depth)
-        return unknown(place, _computed(place))
+        return unknown(place, computed(place))
 
     def _of_ListComp(self, node: ast.ListComp | ast.GeneratorExp | ast.SetComp) -> Value:
         many = Many(self.code.place(node), depth=self.depth)
@@ -937,8 +963,8 @@ class Reader:
                 self.update(keywords, value)
             else:
                 start, _ = self.code.bounds(keyword)
-                name = self.code.text[start : start + len(keyword.arg)]
-                keywords.put(Scalar(name, name, keyword.arg), value, False)
+                key = self.code.text[start : start + len(keyword.arg)]
+                keywords.put(Scalar(key, key, keyword.arg), value, False)
         if positional.open:
             keywords.open = keywords.open or positional.open
         arguments = tuple(i.value for i in positional.items)
@@ -950,7 +976,7 @@ class Reader:
         if replaced is not None:
             return replaced
         if isinstance(receiver, (Scalar, Many, Table)) and method:
-            result = self._method(place, receiver, method, arguments, keywords)
+            result = method_call(self, place, receiver, method, arguments, keywords)
             if result is not None:
                 return result
         if isinstance(receiver, Callable_) and method in _FORWARDING and method not in receiver.attributes:
@@ -961,7 +987,7 @@ class Reader:
             owner = receiver if isinstance(receiver, Instance) else None
             return self.invoke(function, arguments, keywords, place, owner)
         if isinstance(function, Symbol):
-            result = self._library(function.name, place, arguments, keywords)
+            result = library_call(self, function.name, place, arguments, keywords)
             if result is not None:
                 return result
         return call
@@ -977,11 +1003,11 @@ class Reader:
         """Read the body of a function for these arguments; for a class, its ``__init__``."""
         definition = self._definitions.get(id(function))
         if definition is None:
-            return unknown(place, _computed(place))
+            return unknown(place, computed(place))
         if isinstance(function.node, ast.ClassDef):
             return self._construct(function, arguments, keywords, place)
         if not isinstance(function.node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-            return unknown(place, _computed(place))
+            return unknown(place, computed(place))
         if function.busy or function.runs >= MAX_CALLS or self.inlined >= MAX_INLINED:
             return Instance(place, self._name(function), arguments, keywords)
         function.runs += 1
@@ -1002,7 +1028,7 @@ class Reader:
             self.depth, self.rounds = saved
             function.busy = False
         if not scope.returned:
-            return unknown(place, _computed(place))
+            return unknown(place, computed(place))
         result = scope.returned[0]
         for other in scope.returned[1:]:
             result = joined(result, other)
@@ -1065,262 +1091,9 @@ class Reader:
                     instance.attributes[entry.key.literal] = entry.value
         return instance
 
-    # -- what well-known functions return --------------------------------------------------------------------------
-
-    def _library(self, name: str, place: Text, arguments: tuple[Value, ...], keywords: Table) -> Value | None:
-        first = arguments[0] if arguments else None
-        if name in ("os.environ.get", "os.getenv"):
-            return self._environment(place, arguments, keywords)
-        if name == "builtins.str" and isinstance(first, Scalar):
-            if first.known:
-                return replace(first, place=place, literal=str(first.literal), defined=first.defined or first.text.span)
-            return first if first.holes else unknown(place, first.unknown or _computed(place))
-        if name == "builtins.str" and isinstance(first, Instance) and first.name == "pathlib.Path" and first.arguments:
-            inner = first.arguments[0]
-            return replace(inner, place=place) if isinstance(inner, Scalar) and inner.known else unknown(place, _computed(place))
-        if name in ("builtins.int", "builtins.float") and isinstance(first, Scalar) and first.known:
-            try:
-                number = int(first.literal) if name.endswith("int") else float(first.literal)
-            except (ValueError, TypeError, OverflowError):
-                return None
-            if str(number) == first.text.value:
-                return replace(first, place=place, literal=number, defined=first.defined or first.text.span)
-            return constant(place, number, first.soft)
-        if name == "json.dumps" and first is not None:
-            return self._dumped(place, first)
-        if name in ("shlex.quote", "textwrap.dedent", "shutil.which") and isinstance(first, Scalar):
-            return first
-        if name == "shlex.join" and isinstance(first, Many):
-            return self._joined_words(place, " ", first)
-        if name == "shlex.split" and isinstance(first, Scalar):
-            return self._split(place, first)
-        if name == "builtins.dict":
-            table = Table(place, depth=self.depth)
-            for value in arguments[:1]:
-                self.update(table, value)
-            self.update(table, keywords)
-            self.observer.made(table)
-            return table
-        if name in ("builtins.list", "builtins.tuple", "copy.copy", "copy.deepcopy") and isinstance(first, (Many, Table)):
-            return self._copied(first, place)
-        if name in ("builtins.vars", "dataclasses.asdict") and isinstance(first, Table):
-            return self._copied(first, place)
-        if name == "importlib.import_module" and isinstance(first, Scalar) and isinstance(first.literal, str):
-            return Symbol(place, first.literal)
-        if name == "builtins.getattr" and len(arguments) >= 2 and isinstance(arguments[1], Scalar) and first is not None:
-            attribute = arguments[1].literal
-            if isinstance(attribute, str):
-                found = self.attribute(first, attribute, place)
-                if isinstance(found, Scalar) and not found.known and len(arguments) > 2:
-                    return soften(arguments[2])
-                return found
-        if name == "os.environ.copy":
-            return Table(place, depth=self.depth, origin="os.environ")
-        if name == "os.path.join" and arguments and all(isinstance(a, Scalar) and a.known for a in arguments):
-            return constant(place, "/".join(str(a.literal).rstrip("/") for a in arguments if isinstance(a, Scalar)))
-        if name in ("os.environ.setdefault", "os.putenv") and len(arguments) == 2 and isinstance(first, Scalar):
-            self._set_variable(first, arguments[1], place)
-            return arguments[1]
-        if name == "os.environ.update":
-            for table_value in (first, keywords):
-                if isinstance(table_value, Table):
-                    for entry in table_value.entries:
-                        self._set_variable(entry.key, entry.value, entry.key.place)
-        return None
-
-    def _environment(self, place: Text, arguments: tuple[Value, ...], keywords: Table) -> Value:
-        key = arguments[0] if arguments else None
-        literal = key.literal if isinstance(key, Scalar) and key.known else None
-        before = self.scope.find(f"os.environ:{literal}")
-        if before is not None:
-            return before
-        default = keywords.get("default")
-        fallback = arguments[1] if len(arguments) > 1 else default.value if default else None
-        if fallback is None:
-            return replace(unknown(place, f"environment variable {literal or ''} is not known"), soft=True)
-        value = soften(fallback)
-        return value.used_at(place) if isinstance(value, Scalar) else value
-
-    def _dumped(self, place: Text, value: Value) -> Value:
-        literal = known_literal(value)
-        if literal is MISSING:
-            return unknown(place, why_unknown(value) or _computed(place))
-        if isinstance(value, Scalar) and isinstance(literal, (int, float)):
-            return replace(value, place=place, literal=str(literal))
-        try:
-            text = json.dumps(literal)
-        except (TypeError, ValueError, RecursionError):
-            return unknown(place, _computed(place))
-        return Scalar(place, Text.placed(text, value.place.span), text, defined=value.place.span)
-
-    def _copied(self, value: Many | Table, place: Text) -> Value:
-        if isinstance(value, Many):
-            return Many(value.place, [Item(i.value, i.conditional) for i in value.items], value.open, self.depth)
-        entries = [Entry(e.key, e.value, e.conditional) for e in value.entries]
-        return Table(value.place, entries, value.open, self.depth, value.origin)
-
-    def _split(self, place: Text, text: Scalar) -> Value:
-        """Words between blanks; a text with quotes or backslashes needs a shell and is left to it."""
-        if not text.known and not text.holes:
-            return unknown(place, text.unknown or _computed(place))
-        value = text.text.value
-        if any(c in value for c in "'\"\\"):
-            return Instance(place, "shlex.split", (text,))
-        covered = value
-        for start, end, _ in text.holes:
-            covered = covered[:start] + "x" * (end - start) + covered[end:]
-        many = Many(text.place, depth=self.depth)
-        many.items = [Item(sliced(text, m.start(), m.end())) for m in re.finditer(r"\S+", covered)]
-        self.observer.made(many)
-        return many
-
-    def _joined_words(self, place: Text, separator: str, many: Many) -> Value:
-        parts: list[Scalar] = []
-        for item in many.items:
-            value = item.value
-            if parts:
-                anchor = value.place[:0]
-                parts.append(Scalar(anchor, Text.placed(separator, anchor.span), separator))
-            part = value if isinstance(value, Scalar) else unknown(value.place, why_unknown(value) or _computed(value.place))
-            parts.append(part if part.known or part.holes else hole(part.place, part.unknown or ""))
-        whole = concatenated(place, parts)
-        whole.joined = many if separator == " " else None
-        if many.open or any(i.conditional for i in many.items):
-            reason = many.open or "parts depend on a condition"
-            whole.literal, whole.unknown = MISSING, whole.unknown or reason
-            whole.holes = whole.holes or ((len(whole.text), len(whole.text), reason),)
-        return whole
-
-    def _method(self, place: Text, receiver: Value, method: str, arguments: tuple[Value, ...], keywords: Table) -> Value | None:
-        first = arguments[0] if arguments else None
-        if isinstance(receiver, Many):
-            if method == "append" and first is not None:
-                self.append(receiver, first)
-            elif method == "extend" and first is not None:
-                self.extend(receiver, first)
-            elif method == "insert" and len(arguments) == 2 and isinstance(first, Scalar) and isinstance(first.literal, int):
-                receiver.items.insert(first.literal, Item(arguments[1], self.depth > receiver.depth))
-            elif method == "copy":
-                return self._copied(receiver, place)
-            elif method in ("remove", "pop", "clear", "sort", "reverse"):
-                receiver.open = receiver.open or "the list is changed at run time"
-            else:
-                return None
-            return constant(place, None)
-        if isinstance(receiver, Table):
-            return self._table_method(place, receiver, method, arguments, keywords)
-        if isinstance(receiver, Scalar):
-            return self._string_method(place, receiver, method, arguments, keywords)
-        return None
-
-    def _table_method(self, place: Text, table: Table, method: str, arguments: tuple[Value, ...], keywords: Table) -> Value | None:
-        first = arguments[0] if arguments else None
-        if method == "update":
-            if first is not None:
-                self.update(table, first)
-            if keywords.entries or keywords.open:
-                self.update(table, keywords)
-            return constant(place, None)
-        if method in ("get", "pop", "setdefault") and isinstance(first, Scalar):
-            entry = table.get(first.literal)
-            if entry is None and method == "setdefault" and len(arguments) > 1:
-                table.put(first, arguments[1], self.depth > table.depth)
-                return arguments[1]
-            if entry is not None and method == "pop" and self.depth <= table.depth:
-                table.entries.remove(entry)
-            if entry is not None and not entry.conditional:
-                return entry.value
-            if entry is None and table.open is None and not table.origin and len(arguments) > 1:
-                return arguments[1]
-            if entry is None and len(arguments) > 1 and not table.origin:
-                return soften(arguments[1])
-            return unknown(place, table.open or f"{place.value[:60]} is not known in this file")
-        if method == "copy":
-            return self._copied(table, place)
-        if method in ("items", "keys", "values"):
-            many = Many(place, open=table.open, depth=self.depth)
-            for entry in table.entries:
-                pair = Many(entry.key.place, [Item(entry.key), Item(entry.value)], None, self.depth)
-                value: Value = pair if method == "items" else entry.key if method == "keys" else entry.value
-                many.items.append(Item(value, entry.conditional))
-            return many
-        return None
-
-    def _string_method(self, place: Text, text: Scalar, method: str, arguments: tuple[Value, ...], keywords: Table) -> Value | None:
-        first = arguments[0] if arguments else None
-        if method == "join" and isinstance(first, Many) and text.known:
-            return self._joined_words(place, str(text.literal), first)
-        if method in ("strip", "lstrip", "rstrip") and not arguments and (text.known or text.holes):
-            start = len(text.text.value) - len(text.text.value.lstrip())
-            end = max(start, len(text.text.value.rstrip()))
-            return replace(sliced(text, start, end, place), quote=text.quote)
-        if method == "split" and not arguments:
-            return self._split(place, text)
-        if method == "format" and isinstance(text.literal, str):
-            return self._formatted(place, text, arguments, keywords)
-        if method in ("lower", "upper", "title") and isinstance(text.literal, str):
-            return constant(place, getattr(text.literal, method)(), text.soft)
-        if method == "replace" and isinstance(text.literal, str) and len(arguments) == 2:
-            parts = [known_literal(a) for a in arguments]
-            if all(isinstance(p, str) for p in parts):
-                return constant(place, text.literal.replace(parts[0], parts[1]), text.soft)
-        return None
-
-    def _formatted(self, place: Text, template: Scalar, arguments: tuple[Value, ...], keywords: Table) -> Value:
-        """``"...{name}...".format(name=value)``."""
-        parts: list[Scalar] = []
-        text, value, start, at, counter = template.text, template.text.value, 0, 0, 0
-        while at < len(value):
-            if value[at] in "{}" and value.startswith(value[at], at + 1):
-                parts.append(Scalar(text[start : at + 1], text[start : at + 1], value[start : at + 1]))
-                start = at = at + 2
-            elif value[at] == "{":
-                end = value.find("}", at)
-                if end < 0:
-                    break
-                field_place = text[at : end + 1]
-                name = value[at + 1 : end].split(":")[0].split("!")[0]
-                if not name or name.isdigit():
-                    index = int(name) if name else counter
-                    counter += 1
-                    inserted: Value | None = arguments[index] if index < len(arguments) else None
-                else:
-                    entry = keywords.get(name)
-                    inserted = entry.value if entry else None
-                parts.append(Scalar(text[start:at], text[start:at], value[start:at]))
-                if inserted is None:
-                    parts.append(hole(field_place, f"{name} is given at run time"))
-                else:
-                    parts.append(self._inserted(field_place, inserted))
-                start = at = end + 1
-            else:
-                at += 1
-        parts.append(Scalar(text[start:], text[start:], value[start:]))
-        result = concatenated(place, [p for p in parts if p.text.value])
-        self.observer.made(result)
-        return result
-
-
-def _split_keeping(text: Text, *marks: str) -> list[Text]:
-    pieces: list[Text] = []
-    start = at = 0
-    while at < len(text.value):
-        mark = next((m for m in marks if text.value.startswith(m, at)), None)
-        if mark is None:
-            at += 1
-            continue
-        pieces += [text[start:at], text[at : at + len(mark)]]
-        start = at = at + len(mark)
-    return [*pieces, text[start:]]
-
 
 def _is_string(value: Scalar) -> bool:
     return isinstance(value.literal, str) or bool(value.holes)
-
-
-def _computed(place: Text) -> str:
-    code = " ".join(place.value.split())
-    return f"{code if len(code) <= 60 else code[:57] + '...'} is computed at run time"
 
 
 def _path(node: ast.expr) -> str | None:

@@ -27,9 +27,9 @@ _SIMPLE = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v"
 
 
 class Unparsable(Exception):
-    """The code is no Python of this interpreter's grammar. ``offset`` is the character where the parser stopped."""
+    """The code is no Python of this interpreter's grammar. ``offset``: where the parser stopped, when it says so."""
 
-    def __init__(self, reason: str, offset: int) -> None:
+    def __init__(self, reason: str, offset: int | None) -> None:
         super().__init__(reason)
         self.reason = reason
         self.offset = offset
@@ -59,7 +59,7 @@ class Code:
         """``shown``: the text with parts covered at equal length, for the parser. Raises :class:`Unparsable`."""
         value = text.value if shown is None else shown
         if len(value) > MAX_CODE:
-            raise Unparsable("the code is too long to be read", 0)
+            raise Unparsable("the code is too long to be read", None)
         lines = [0, *(m.end() for m in _LINE_BREAK.finditer(value))]
         try:
             with warnings.catch_warnings():
@@ -70,7 +70,7 @@ class Code:
             offset = min(lines[line - 1] + max((error.offset or 1) - 1, 0), len(value))
             raise Unparsable(error.msg or "invalid syntax", offset) from None
         except (ValueError, RecursionError, MemoryError) as error:
-            raise Unparsable(str(error) or type(error).__name__, 0) from None
+            raise Unparsable(str(error) or type(error).__name__, None) from None
         return cls(text, tree, lines, text.value.isascii())
 
     def offset(self, line: int, byte_column: int) -> int:

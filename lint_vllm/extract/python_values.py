@@ -149,6 +149,12 @@ def unknown(place: Text, reason: str) -> Scalar:
     return Scalar(place, place, unknown=reason)
 
 
+def computed(place: Text) -> str:
+    """The reason for what only a run of the program could tell."""
+    code = " ".join(place.value.split())
+    return f"{code if len(code) <= 60 else code[:57] + '...'} is computed at run time"
+
+
 def constant(place: Text, literal: object, soft: bool = False) -> Scalar:
     """A computed value, which stands as a whole for the expression that yields it."""
     value = str(literal)
@@ -186,12 +192,7 @@ def why_unknown(value: Value) -> str | None:
     if isinstance(value, Table):
         inner = (why_unknown(e.key) or why_unknown(e.value) for e in value.entries)
         return value.open or next(filter(None, inner), "parts depend on a condition")
-    return f"{_short(value.place.value)} is computed at run time"
-
-
-def _short(code: str) -> str:
-    line = " ".join(code.split())
-    return line if len(line) <= 60 else line[:57] + "..."
+    return computed(value.place)
 
 
 def word_of(value: Value, conditional: bool = False) -> Word:

@@ -112,7 +112,12 @@ WRAPPERS: tuple[Wrapper, ...] = (
         nested=("engine_kwargs",),
         special=_ray_model,
     ),
-    Wrapper("outlines", re.compile(r"outlines\.models\.vllm(?:\.vllm)?"), direct=_COMMON | {"max_model_len", "gpu_memory_utilization", "quantization", "enforce_eager"}, positional_model=True),
+    Wrapper(
+        "outlines",
+        re.compile(r"outlines\.models\.vllm(?:\.vllm)?"),
+        direct=_COMMON | {"max_model_len", "gpu_memory_utilization", "quantization", "enforce_eager"},
+        positional_model=True,
+    ),
     Wrapper("lm_eval", re.compile(r"lm_eval(?:\.\w+)*\.simple_evaluate"), special=_evaluated),
     Wrapper(
         "lm_eval",

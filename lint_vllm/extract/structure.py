@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from lint_vllm.extract.processes import Process, launches_of
 from lint_vllm.extract.context import MAX_DEPTH, Context
 from lint_vllm.extract.option_env import option_launch
+from lint_vllm.extract.processes import Process, launches_of
 from lint_vllm.extract.shell_values import part, pieces_of
 from lint_vllm.launch import ByteSize, Deployment, EnvVar, GpuRequest, Hint, Image, Launch, Word
 from lint_vllm.source import Span, Text
@@ -96,14 +96,16 @@ SCRIPT = (
 )
 """Keys whose text is a shell script or command line."""
 _SCRIPT_KEYS = frozenset(n.replace("_", "").replace("-", "").lower() for n in (*SCRIPT, *COMMAND, *ARGUMENTS))
+_TASKS = frozenset({"scripts", "tasks", "commands", "targets", "recipes"})
+"""Mappings from a name to the command line that it runs."""
 _SCRIPT_NAME = re.compile(r"(?:command|cmd|script|entrypoint|user_?data)s?$", re.IGNORECASE)
 _MEMORY_LIMIT = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgtKMGT]i?)?[bB]?$")
 
 
-def launches_in(tree: Tree, context: Context) -> list[Launch]:
-    """Every launch below a node, in the order of the text."""
+def launches_in(tree: Tree, context: Context, key: str = "") -> list[Launch]:
+    """Every launch below a node; ``key`` is the name under which it stands."""
     found: list[Launch] = []
-    _Walk(context, found).visit(tree, "")
+    _Walk(context, found).visit(tree, key)
     return found
 
 
@@ -142,11 +144,15 @@ class _Walk:
         if isinstance(pair.value, Leaf) and pair.value.tree is not None:
             self.visit(pair.value.tree, name)
         elif isinstance(pair.value, Leaf):
-            if _plain(name) in _SCRIPT_KEYS or _SCRIPT_NAME.search(name) or _plain(key) == "scripts":
+            if _plain(name) in _SCRIPT_KEYS or _SCRIPT_NAME.search(name) or _plain(key) in _TASKS:
                 self.found += script_launches(pair.value, replace(self.context, site=_site(self.context.site, name)))
             elif "\n" in pair.value.word.value or "option." in pair.value.word.value:
                 self.found += script_launches(pair.value, replace(self.context, site=_site(self.context.site, name)), sure=False)
-        elif isinstance(pair.value, Seq) and pair.value.items and all(isinstance(i, Leaf) and i.tree is None for i in pair.value.items):
+        elif (
+            isinstance(pair.value, Seq)
+            and pair.value.items
+            and all(isinstance(i, Leaf) and i.tree is None for i in pair.value.items)
+        ):
             self.found += list_launches(pair.value, replace(self.context, site=_site(self.context.site, name)), pair, name)
         else:
             self.visit(pair.value, name)
@@ -186,6 +192,11 @@ def container_launches(node: Map, context: Context, keeps_entrypoint: bool | Non
     """The launches of a mapping that describes a container, or the variables of one whose image turns them into options."""
     image_pair = next((p for p in node.pairs if _plain(p.key.value) in _IMAGE_KEYS and isinstance(_first(p.value), Leaf)), None)
     command_pair, args_pair = node.get(*COMMAND), node.get(*ARGUMENTS)
+    entry = node.get("entrypoint")
+    if entry is not None and args_pair is None and command_pair is not entry:
+        command_pair, args_pair = entry, command_pair  # Docker's words: the command is what the entry point is given
+    elif entry is not None and args_pair is None and (given := node.get("command")) is not None:
+        args_pair = given
     env_pair = node.get(*ENVIRONMENT)
     env = environment_of(node.all(*ENVIRONMENT), node.pairs)
     image = _image(image_pair)
@@ -202,11 +213,11 @@ def container_launches(node: Map, context: Context, keeps_entrypoint: bool | Non
     launches: list[Launch] = []
     keys = [p for p in (command_pair, args_pair) if p is not None]
     if keys:
-        command = _command_words(command_pair.value, inside) if command_pair else None
+        command: tuple[Word, ...] | None = _command_words(command_pair.value, inside) if command_pair else None
         args = _command_words(args_pair.value, inside) if args_pair else ()
         keeps = _keeps_entrypoint(node) if keeps_entrypoint is None else keeps_entrypoint
         if command is not None and image is not None and args_pair is None and keeps:
-            command, args = None, command
+            args, command = command, None
         place = min((p.key.span for p in keys), key=lambda s: s.start)
         block = place.to(max((p.value.span for p in keys), key=lambda s: s.end))
         script = command_pair.value if command_pair and not args else None
@@ -233,9 +244,7 @@ def container_launches(node: Map, context: Context, keeps_entrypoint: bool | Non
 _IMAGE_KEYS = {_plain(n) for n in IMAGE}
 
 
-def _docker_run(
-    options: Pair, image: Pair, arguments: Pair | None, context: Context, place: Span, block: Span
-) -> list[Launch]:
+def _docker_run(options: Pair, image: Pair, arguments: Pair | None, context: Context, place: Span, block: Span) -> list[Launch]:
     """A container described by options of ``docker run``, its image and arguments."""
     from lint_vllm.extract.command import recognise
 
@@ -252,7 +261,9 @@ def _first(node: Tree) -> Tree:
 def _keeps_entrypoint(node: Map) -> bool:
     """Docker's ``command`` and ECS's keep the image's entry point; Kubernetes' ``command`` replaces it."""
     docker_like = ("containerDefinitions", "portMappings", "essential", "entryPoint", "ports", "restart", "device_requests", "gpus")
-    return node.get(*docker_like) is not None or node.get("image") is not None and node.get("extraOptions", "shm_size") is not None
+    return node.get(*docker_like) is not None or (
+        node.get("image") is not None and node.get("extraOptions", "shm_size") is not None
+    )
 
 
 def _image(pair: Pair | None) -> Image | None:
@@ -282,7 +293,11 @@ def environment_of(pairs: Iterable[Pair], siblings: Iterable[Pair] = ()) -> dict
 def _variables(node: Tree, span: Span) -> Iterator[EnvVar]:
     if isinstance(node, Map):
         name, value = node.get("name", "key"), node.get("value")
-        if name is not None and isinstance(name.value, Leaf) and (value is not None or node.get("valueFrom", "value_from", "valueSource")):
+        if (
+            name is not None
+            and isinstance(name.value, Leaf)
+            and (value is not None or node.get("valueFrom", "value_from", "valueSource"))
+        ):
             word = value.value.word if value is not None and isinstance(value.value, Leaf) else None
             yield EnvVar(name.value.word, word, node.span, "file" if word is not None else "secret")
             return
@@ -309,7 +324,8 @@ def _deployment(
 ) -> Deployment | None:
     outer = context.deployment
     gpus = tuple(_gpus(node, env))
-    shm = node.get("shm_size", "sharedMemorySize", "shmSize")
+    linux = node.get("linuxParameters")
+    shm = next((p for m in (node, *(_maps(linux.value) if linux else ())) if (p := m.get("shm_size", "sharedMemorySize"))), None)
     name = node.get("name")
     size = _bytes(shm, mebibytes=True) if shm else None
     return Deployment(
@@ -417,7 +433,9 @@ def list_launches(node: Seq, context: Context, pair: Pair | None = None, name: s
     if not any("vllm" in w.value for w in words):
         return []
     if any("\n" in w.value.strip() for w in words):
-        return [x for i in node.items if isinstance(i, Leaf) for x in script_launches(i, context, sure=_plain(name) in _SCRIPT_KEYS)]
+        return [
+            x for i in node.items if isinstance(i, Leaf) for x in script_launches(i, context, sure=_plain(name) in _SCRIPT_KEYS)
+        ]
     place = pair.key.span if pair else words[0].span
     inside = replace(context, block=place.to(node.span))
     if any(" " in w.value.strip() for w in words) and words[0].value.strip().count(" ") and not words[0].value.startswith("-"):

@@ -46,10 +46,10 @@ class _Parser:
             header = _TABLE.match(value, self.at) if value[self.at] == "[" else None
             if header:
                 inner = self.text[header.start(1) : header.end(1)].strip("[] \t")
-                names = [part.strip(" \t\"'") for part in _dotted(inner)]
                 current = root
-                for name in names:
-                    current = _child(current, Word(name, name.span), header.end())
+                for part in _dotted(inner):
+                    bare = part.strip(" \t\"'")
+                    current = _child(current, Word(bare, bare.span), header.end())
                 self.at = header.end()
                 continue
             pair = self._pair(0)
@@ -99,7 +99,7 @@ class _Parser:
         start = self.at
         if depth > MAX_DEPTH or start >= len(value):
             return None
-        for quote in ('"""', "\'\'\'", '"', "'"):
+        for quote in ('"""', "'''", '"', "'"):
             if value.startswith(quote, start):
                 return self._string(quote)
         if value[start] == "[":

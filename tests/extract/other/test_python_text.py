@@ -50,9 +50,7 @@ PIECES = st.sampled_from(
 
 @given(
     st.lists(
-        st.tuples(
-            st.sampled_from(["", "r", "u", "R"]), st.sampled_from(["'", '"', '"""', "'''"]), st.lists(PIECES, max_size=8)
-        ),
+        st.tuples(st.sampled_from(["", "r", "u", "R"]), st.sampled_from(["'", '"', '"""', "'''"]), st.lists(PIECES, max_size=8)),
         min_size=1,
         max_size=3,
     )
