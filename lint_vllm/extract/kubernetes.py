@@ -222,18 +222,20 @@ def image_of(node: Mapping) -> Image | None:
 
     found = node.get("image")
     if isinstance(found, Scalar) and not found.null:
-        return parse_image(found.text)
+        return parse_image(found.word.content, found.word.unknown)
     if isinstance(found, Mapping):
         name = found.scalar("repository") or found.scalar("name") or found.scalar("image")
         tag = found.scalar("tag")
         if name is not None:
-            image = parse_image(name.text)
+            image = parse_image(name.word.content, name.word.unknown)
             registry = found.string("registry")
             whole = f"{registry}/{image.name}" if registry else image.name
             if tag is not None and image.tag is None:
                 unknown = image.unknown or tag.word.unknown
-                reference = f"{whole}:{tag.value}"
-                return replace(image, reference=reference, name=whole, tag=tag.value, tag_span=tag.word.value_span, unknown=unknown)
+                reference = f"{whole}:{tag.word.value}"
+                return replace(
+                    image, reference=reference, name=whole, tag=tag.word.value, tag_span=tag.word.value_span, unknown=unknown
+                )
             return replace(image, name=whole)
     repository, tag = node.scalar("repository"), node.scalar("tag")  # the parts lie beside the arguments
     if repository is not None:

@@ -129,7 +129,7 @@ def launches_of(process: Process, context: Context) -> list[Launch]:
                 found = [launch]
         beside = image is not None and _BESIDE_ENGINE.search(image.reference.rsplit("/", 1)[-1])
         if not found and not beside:
-            named = is_engine_image(image) or (image is None and "vllm" in f"{context.site} {context.source.path}".lower())
+            named = is_engine_image(image) or (image is None and "vllm" in context.site.lower())
             found = passed_on(process, inside, 1 if named else 2)
     return _without_alternatives([_at_key(launch, process) for launch in found])
 

@@ -11,6 +11,7 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from lint_vllm.extract.context import MAX_DEPTH, Context, Extraction, Follower
+from lint_vllm.extract.masking import Masked
 from lint_vllm.extract.visit import Recogniser, Visit, children
 from lint_vllm.extract.yaml_nodes import Mapping, Node, Page, Scalar, Sequence, parse
 from lint_vllm.launch import Launch
@@ -26,8 +27,27 @@ MAX_NODES = 200_000
 def extract(source: SourceFile, follow: Follower | None) -> Extraction:
     """The launches of a YAML file."""
     page = parse(Text.of(source))
+    page.values = chart_values(source, follow)
     launches = _Walk(page, follow).launches()
     return Extraction(tuple(_unique(launches)), tuple(page.problems))
+
+
+def chart_values(source: SourceFile, follow: Follower | None) -> Callable[[str], Scalar | None] | None:
+    """Looks values of a chart up for one of its templates: in the nearest ``values.yaml`` above ``templates/``."""
+    folders = source.path.replace("\\", "/").split("/")[:-1]
+    if follow is None or "templates" not in folders:
+        return None
+    up = folders[::-1].index("templates") + 1
+    roots: list[Mapping] = []
+
+    def look_up(path: str) -> Scalar | None:
+        if not roots:
+            found = follow.read("../" * up + "values.yaml")
+            documents = parse(Text.of(found)).documents if found is not None else []
+            roots.append(next((d for d in documents if isinstance(d, Mapping)), Mapping(Page(Text.of(source), Masked("")), 0, 0)))
+        return roots[0].scalar(*path.split("."))
+
+    return look_up
 
 
 def launches_in_yaml(text: Text, context: Context, documents: tuple[Node, ...] = ()) -> list[Launch]:
@@ -71,7 +91,8 @@ class _Walk:
         self.found: list[Launch] = []
 
     def launches(self) -> list[Launch]:
-        documents = sorted(self.page.documents, key=lambda d: isinstance(d, Mapping) and d.string("kind") == "ConfigMap")
+        documents = [d for d in self.page.documents if not _is_test_suite(d)]
+        documents.sort(key=lambda d: isinstance(d, Mapping) and d.string("kind") == "ConfigMap")
         for document in documents:
             self._node(document, self.visit)
         return self.found
@@ -116,6 +137,11 @@ class _Walk:
             pair = parent.pair(str(visit.path[-1])) if parent is not None and visit.path else None
             block = pair.span if pair is not None and pair.value is node else node.span
             self.found += reader(node.text, visit.context(block=block))
+
+
+def _is_test_suite(document: Node) -> bool:
+    """A suite of helm-unittest: values that a test sets, no deployment."""
+    return isinstance(document, Mapping) and "tests" in document and ("suite" in document or "templates" in document)
 
 
 _LAUNCH = re.compile(r"vllm|gpu[-_]memory[-_]util|max[-_]model[-_]len|tensor[-_]parallel|engine_kwargs", re.I)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import bisect
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, Protocol, TypeAlias
@@ -82,8 +82,30 @@ class Scalar:
     @cached_property
     def word(self) -> Word:
         """The value as one argument."""
-        unknown = TEMPLATE if self.templated else None
-        return Word(self.text, self.place, self.style, unknown, defined=self.span if self.use else None)
+        if self.templated:
+            return self._filled() or Word(self.text, self.place, self.style, TEMPLATE)
+        return Word(self.text, self.place, self.style, None, defined=self.span if self.use else None)
+
+    def _filled(self) -> Word | None:
+        """The value with its tags replaced, where the file beside the template says what they are; ``None`` where it does not."""
+        if self.page.values is None:
+            return None
+        text, parts, at = self.text, [], 0
+        defined: Span | None = None
+        for found in _VALUE_TAG.finditer(text.value):
+            value = self.page.values(found.group("path"))
+            if value is None or value.templated:
+                return None
+            tag = text[found.start() : found.end()]
+            alone = len(tag) == len(text)
+            parts += [text[at : found.start()], value.text if alone else Text.placed(value.value, tag.span)]
+            defined = value.span if alone else defined
+            at = found.end()
+        parts.append(text[at:])
+        if any("{{" in part.value or "{%" in part.value for part in parts) or at == 0:
+            return None
+        joined = Text.join([part for part in parts if part.value], text[0:0])
+        return Word(joined, self.place, self.style, None, defined)
 
     @property
     def literal(self) -> object:
@@ -225,6 +247,8 @@ class Page:
     masked: Masked
     documents: list[Node] = field(default_factory=list)
     problems: list[Unreadable] = field(default_factory=list)
+    values: Callable[[str], Scalar | None] | None = None
+    """Looks a dotted path of ``.Values`` up, for templates of a chart."""
 
     @property
     def source(self) -> SourceFile:
@@ -236,6 +260,12 @@ class Page:
     def conditional(self, outer: Node, inner: Node) -> bool:
         """Whether ``inner`` is there only under a template condition that does not cover ``outer`` as well."""
         return inner.page is self and self.masked.conditional(outer.start, inner.start)
+
+
+_VALUE_TAG = re.compile(
+    r"\{\{-?\s*\$?\.Values\.(?P<path>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\s*"
+    r"(?:\|\s*(?:s?quote|toString|int(?:64)?|trim|default\s+(?:\"[^\"\n]*\"|[\w.]+))\s*)*-?\}\}"
+)
 
 
 class _Event(Protocol):
