@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Literal, Protocol
 
 from lint_vllm.budget import backends
@@ -24,6 +24,7 @@ from lint_vllm.budget.result import Budget, Confidence, Demand, Outcome
 from lint_vllm.budget.runtime import RuntimeEstimate, combined
 from lint_vllm.budget.weights import Weights, weights
 from lint_vllm.facts.model_config import positive
+from lint_vllm.frozen import dataclass
 from lint_vllm.known import Unknown
 
 PHASES: dict[Outcome, str] = {

@@ -8,7 +8,7 @@ by card and caller, the derived length, dtype, scheduler and graph sizes, and wh
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Literal
 
 from lint_vllm.budget import verify
@@ -19,6 +19,7 @@ from lint_vllm.budget.releases import dated, engine_data, since
 from lint_vllm.facts.card import Card
 from lint_vllm.facts.model import Model
 from lint_vllm.facts.model_config import from_config
+from lint_vllm.frozen import dataclass
 from lint_vllm.known import Unknown
 
 __all__ = ["EngineConfig", "Lora", "Refusal", "RefusalKind", "Speculative", "Usage", "resolve"]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from lint_vllm.budget.backends import Backend
 from lint_vllm.budget.engine_config import EngineConfig
@@ -16,6 +16,7 @@ from lint_vllm.budget.ledger import CacheKind, CacheLayer
 from lint_vllm.budget.quantization import ceil_div, round_up
 from lint_vllm.budget.refusal import Refusal
 from lint_vllm.budget.releases import dated, engine_data, since
+from lint_vllm.frozen import dataclass
 
 TURBO = {"turboquant_k8v4": (8, 4), "turboquant_4bit_nc": (4, 4), "turboquant_k3v4_nc": (3, 4), "turboquant_3bit_nc": (3, 3)}
 """Bits of keys and values by preset (vllm==0.33.0 layers/quantization/turboquant/config.py)."""

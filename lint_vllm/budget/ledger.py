@@ -7,10 +7,11 @@ column- and row-parallel linears, replicated ones, padded vocabularies, experts.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
 from lint_vllm.budget.quantization import PLAIN, Indivisible, NotModelled, Scheme, ceil_div, round_up
+from lint_vllm.frozen import dataclass
 
 __all__ = ["CacheLayer", "Indivisible", "Ledger", "NotModelled", "Rank"]
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import Any, Protocol
 
 from lint_vllm.facts.model import Quantization
+from lint_vllm.frozen import dataclass
 
 FUSED: Mapping[str, str] = {
     # module as vLLM builds it -> a module of the checkpoint that stands for it in skip lists

@@ -22,7 +22,14 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     "hidden_size": ("n_embd", "d_model", "n_embed", "model_dim", "dim"),
     "num_hidden_layers": ("n_layer", "n_layers", "num_layers", "num_transformer_layers", "decoder_layers"),
     "num_attention_heads": ("n_head", "n_heads", "num_heads", "decoder_attention_heads"),
-    "num_key_value_heads": ("n_head_kv", "num_kv_heads", "multi_query_group_num", "num_attention_groups", "n_kv_heads", "num_query_groups"),
+    "num_key_value_heads": (
+        "n_head_kv",
+        "num_kv_heads",
+        "multi_query_group_num",
+        "num_attention_groups",
+        "n_kv_heads",
+        "num_query_groups",
+    ),
     "head_dim": ("kv_channels", "attention_head_dim", "hidden_size_per_head"),
     "intermediate_size": ("ffn_hidden_size", "n_inner", "ffn_dim", "d_ff", "decoder_ffn_dim", "hidden_dim"),
     "num_experts": ("n_routed_experts", "num_local_experts", "moe_num_experts"),
@@ -209,7 +216,17 @@ LAYER_TYPES: Mapping[str, Callable[[int, Mapping[str, Any]], list[str] | None]] 
 }
 """How a class lays out its layers when ``config.json`` does not say (transformers==5.24.0 configuration classes)."""
 
-WINDOW_SWITCHES = ("qwen2", "qwen2_moe", "qwen2_vl", "qwen2_5_vl", "qwen2_vl_text", "qwen2_5_vl_text", "qwen3", "qwen3_moe", "qwen3_vl_text")
+WINDOW_SWITCHES = (
+    "qwen2",
+    "qwen2_moe",
+    "qwen2_vl",
+    "qwen2_5_vl",
+    "qwen2_vl_text",
+    "qwen2_5_vl_text",
+    "qwen3",
+    "qwen3_moe",
+    "qwen3_vl_text",
+)
 """Classes whose window counts only with ``use_sliding_window``."""
 
 
@@ -300,6 +317,8 @@ def kv_heads_of(text: Mapping[str, Any], heads: int | None) -> int | None:
     if isinstance(text.get("attn_config"), Mapping):
         inner = text["attn_config"]
         return positive(inner.get("kv_n_heads")) or heads
+    if text.get("model_type") == "gpt_bigcode":
+        return 1 if text.get("multi_query", True) else heads
     if text.get("model_type") == "chatglm" and not text.get("multi_query_attention", True):
         return heads
     return positive(text.get("num_key_value_heads")) or heads
@@ -341,7 +360,9 @@ def from_config(
         mla=str(text.get("model_type")) in MLA_TYPES and positive(text.get("kv_lora_rank")) is not None,
         experts=positive(text.get("num_experts")),
         experts_per_token=positive(text.get("num_experts_per_tok")),
-        hybrid_state=bool(kinds & HYBRID_KINDS) or (isinstance(pattern, str) and "M" in pattern) or bool(text.get("linear_attn_config")),
+        hybrid_state=bool(kinds & HYBRID_KINDS)
+        or (isinstance(pattern, str) and "M" in pattern)
+        or bool(text.get("linear_attn_config")),
         multimodal=any(isinstance(config.get(k), Mapping) for k in MULTIMODAL_KEYS),
         sliding_window=window,
         gated=cast("bool | None", record.get("license_gated")),

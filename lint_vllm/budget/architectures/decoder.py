@@ -10,7 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from lint_vllm.budget.architectures import mixers
-from lint_vllm.budget.ledger import Ledger, NotModelled, round_up
+from lint_vllm.budget.ledger import Ledger, NotModelled
+from lint_vllm.budget.quantization import round_up
 from lint_vllm.facts.model import Model
 from lint_vllm.facts.model_config import positive
 
@@ -37,12 +38,21 @@ def norm_size(family: Family, hidden: int) -> int:
     return {"rms": hidden, "ln_nobias": hidden, "ln": 2 * hidden, "none": 0}[str(family.get("norm", "rms"))]
 
 
+def norms_of(family: Family, text: Mapping[str, Any]) -> int:
+    """Norms of one layer. Falcon has one for both parallel parts, or one each (models/falcon.py)."""
+    if family.get("norms_rule") == "falcon":
+        if text.get("new_decoder_architecture"):
+            return int(text.get("num_ln_in_parallel_attn") or 2)
+        return 1 if text.get("parallel_attn", True) else 2
+    return int(family.get("norms", 2))
+
+
 # ---- which layers have experts -----------------------------------------------------------------------------------
 
 
 def expert_layers(text: Mapping[str, Any], family: Family, layers: int) -> frozenset[int]:
     """Indices of mixture-of-experts layers."""
-    if not positive(text.get("num_experts")) or family.get("dense") or text.get("enable_moe_block") is False:
+    if not positive(text.get("num_experts")) or family.get("dense"):
         return frozenset()
     kinds = text.get("mlp_layer_types")
     if isinstance(kinds, list) and kinds:
@@ -166,8 +176,8 @@ def decoder(model: Model, family: Family, ledger: Ledger) -> None:
             block(ledger)
         if plan[index].feed_forward:
             feed_forward(ledger, family, text, index, index in with_experts)
-        count = plan[index].norms if plan[index].norms is not None else int(family.get("norms", 2))
-        ledger.vector(count * norm)
+        own = plan[index].norms
+        ledger.vector((norms_of(family, text) if own is None else own) * norm)
         if beside is not None:
             beside(ledger, text, index in with_experts)
 
@@ -186,6 +196,16 @@ def decoder(model: Model, family: Family, ledger: Ledger) -> None:
             ledger.head(vocab, embed, flag(text, family.get("head_bias", False)))
         elif family.get("head_bias") and not headless:
             ledger.vector(ledger.split(round_up(vocab, 64), "padded vocabulary"))
+
+
+def lfm2_width(text: Mapping[str, Any], size: int) -> int:
+    """LFM2 scales and rounds its MLP width (models/lfm2.py Lfm2MLP)."""
+    size = positive(text.get("block_ff_dim")) or size
+    if text.get("block_auto_adjust_ff_dim"):
+        size = int(2 * size / 3)
+        size = int(float(text.get("block_ffn_dim_multiplier") or 1.0) * size)
+        size = round_up(size, positive(text.get("block_multiple_of")) or 256)
+    return size
 
 
 def _width_key(text: Mapping[str, Any], index: int) -> object:
@@ -209,6 +229,10 @@ def feed_forward(ledger: Ledger, family: Family, text: Mapping[str, Any], index:
             width = text[key]
             break
     size = positive(width)
+    if size is not None and family.get("lfm2_width"):
+        size = lfm2_width(text, size)
+    if size is not None and family.get("width_half"):
+        size //= 2
     if size is not None and family.get("wide_shared_layers") and text.get("use_double_wide_mlp"):
         shared = positive(text.get("num_kv_shared_layers")) or 0
         size *= 2 if shared and index >= need(text, "num_hidden_layers") - shared else 1

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 from lint_vllm.budget.ledger import CacheLayer, Ledger, NotModelled, Rank
@@ -14,6 +14,7 @@ from lint_vllm.budget.quantization import Indivisible
 from lint_vllm.facts import version_key
 from lint_vllm.facts.model import Model
 from lint_vllm.facts.model_config import kv_heads_of, positive
+from lint_vllm.frozen import dataclass
 
 Family = Mapping[str, Any]
 Block = Callable[[Ledger], None]

@@ -39,20 +39,19 @@ def part(model: Model, key: str) -> Config | None:
 
 def towers(model: Model, ledger: Ledger) -> None:
     """Write the towers of a multimodal model; models without one write nothing."""
-    build = TOWERS.get(model.model_type)
-    if build is not None:
-        if ledger.is_first:
-            build(model, ledger)
+    if not ledger.is_first:
         return
-    if model.multimodal:
-        known = positive((model.record or {}).get("vision_params"))
-        if known is None:
-            raise NotModelled(f"the vision or audio tower of {model.model_type}")
-        if ledger.is_first:
-            size = known * ledger.rank.item
-            ledger.bytes += size // ledger.rank.encoder_tp
-            ledger.uncertain += size - size // ledger.rank.encoder_tp
-            ledger.notes.append("size of the vision tower from the catalogue's parameter count")
+    counted = positive((model.record or {}).get("vision_params"))
+    build = TOWERS.get(model.model_type)
+    if counted is not None:
+        size = counted * ledger.rank.item
+        ledger.bytes += size // ledger.rank.encoder_tp
+        ledger.uncertain += size - size // ledger.rank.encoder_tp
+        ledger.notes.append("size of the vision tower from the catalogue's parameter count")
+    elif build is not None:
+        build(model, ledger)
+    elif model.multimodal:
+        raise NotModelled(f"the vision or audio tower of {model.model_type}")
 
 
 def block(
@@ -136,7 +135,7 @@ def selected_layers(model: Model, config: Config) -> int | None:
     if isinstance(layer, int):
         return depth + layer + 1 if layer < 0 else layer
     if isinstance(layer, (list, tuple)) and layer:
-        return max(depth + x + 1 if x < 0 else x for x in layer)
+        return max(depth + int(x) + 1 if int(x) < 0 else int(x) for x in layer)
     return None
 
 
@@ -319,7 +318,8 @@ def _internvl(model: Model, ledger: Ledger) -> None:
         ledger.vector(2 * hidden)
         if config.get("qk_normalization") or config.get("use_qk_norm"):
             ledger.vector(2 * hidden)
-    ratio = float(model.config.get("downsample_ratio") or 0.5)
+    stated = model.config.get("downsample_ratio")
+    ratio = float(stated) if isinstance(stated, (int, float)) and stated else 0.5
     wide, out = int(hidden * (1 / ratio) ** 2), text_hidden(model)
     ledger.vector(2 * wide)
     ledger.vector(wide * out + out, out * out + out)
