@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 
 from lint_vllm.extract.containers import image_of, image_role, is_passed_on, parse_image, read_container_options
 from lint_vllm.extract.context import MAX_DEPTH, Context
 from lint_vllm.extract.overrides import rollout_settings
 from lint_vllm.extract.shell_values import Piece, Script, ShellWord, names, part, pieces_of, word_of
+from lint_vllm.frozen import dataclass
 from lint_vllm.launch import Deployment, EnvVar, Form, GpuRequest, Hint, Image, Launch, Setting, Word
 from lint_vllm.source import Span, Text
 
@@ -346,7 +347,7 @@ class _Command:
         """``"$VLLM_BIN" serve ...``: a program that is not known but says vllm, followed by a subcommand."""
         if len(words) < 2 or words[1].value not in ("serve", "bench"):
             return False
-        return bool(words[0].unknown) and "vllm" in words[0].value.lower()
+        return bool(words[0].unknown) and re.fullmatch(r"\$\{?\w*vllm\w*\}?", words[0].value, re.IGNORECASE) is not None
 
     def _vllm(self, words: tuple[Word, ...], context: Context) -> list[Launch]:
         if len(words) < 2:

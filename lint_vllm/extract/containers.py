@@ -6,13 +6,14 @@ import functools
 import json
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from importlib import resources
 from types import MappingProxyType
 from typing import Literal, cast
 
 from lint_vllm.extract.context import Context
 from lint_vllm.extract.shell_values import ShellWord, names, part, pieces_of
+from lint_vllm.frozen import dataclass
 from lint_vllm.launch import ByteSize, Deployment, EnvVar, GpuRequest, Image, Mount, Port, Word
 from lint_vllm.source import Span, Text
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import PurePosixPath
 from types import MappingProxyType
 
@@ -17,6 +17,7 @@ from lint_vllm.extract.containers import image_role, parse_image
 from lint_vllm.extract.context import Context, Extraction, Follower
 from lint_vllm.extract.shell import run_script
 from lint_vllm.extract.shell_values import Expander, Piece, Scope, ShellWord, Variable, end_of_word, masked, names, word_of
+from lint_vllm.frozen import dataclass
 from lint_vllm.launch import Deployment, EnvVar, Hint, Image, Launch, Word
 from lint_vllm.source import SourceFile, Span, Text
 

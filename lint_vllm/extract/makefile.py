@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from lint_vllm.extract.context import Context, Extraction, Follower
 from lint_vllm.extract.shell import run_script
 from lint_vllm.extract.shell_values import Piece, Pieces, Script
+from lint_vllm.frozen import dataclass
 from lint_vllm.launch import Launch
 from lint_vllm.source import SourceFile, Text
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from lint_vllm.extract.context import Context, Extraction, Follower
 from lint_vllm.extract.shell_values import Scope, masked, names
+from lint_vllm.frozen import dataclass
 from lint_vllm.launch import Launch
 from lint_vllm.source import SourceFile, Text
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -142,10 +141,10 @@ def _pieces(name: str, base: Variable | None, values: Sequence[Variable | None])
         if added or _is_addition(pieces):
             out.extend(replace(p, conditional=True) for p in pieces)
             continue
-        text = next(p.text for p in pieces if p.text.value.strip())
+        place = next(p.text for p in pieces if p.text.value.strip()).span
         if next(p.text.value for p in pieces)[0].isspace():
-            out.append(Piece(Text.placed(" ", text.span), conditional=True))
-        out.append(Piece(Text.placed(f"${name}", text.span), f"{name} depends on a branch of the script"))
+            out.append(Piece(Text.placed(" ", place), conditional=True))
+        out.append(Piece(Text.placed(f"${name}", place), f"{name} depends on a branch of the script"))
         break
     return tuple(out)
 
@@ -161,7 +160,9 @@ def _is_addition(pieces: Pieces) -> bool:
 
 def _common_start(texts: Sequence[str]) -> str:
     """What all texts begin with, cut where a word of all of them ends."""
-    common = os.path.commonprefix(list(texts))
+    shortest, longest = min(texts), max(texts)
+    length = next((i for i, (a, b) in enumerate(zip(shortest, longest, strict=False)) if a != b), min(len(shortest), len(longest)))
+    common = shortest[:length]
     if not all(len(t) == len(common) or t[len(common)].isspace() for t in texts):
         common = common[: max((common.rfind(c) + 1 for c in " \t\n"), default=0)]
     return common

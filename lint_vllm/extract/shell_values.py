@@ -12,8 +12,9 @@ import itertools
 import re
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from lint_vllm.frozen import dataclass
 from lint_vllm.launch import EnvVar, Word
 from lint_vllm.source import Span, Text
 

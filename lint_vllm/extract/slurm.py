@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from lint_vllm.extract.context import Context
+from lint_vllm.frozen import dataclass
 from lint_vllm.launch import Deployment, GpuRequest, Hint, Word
 from lint_vllm.source import Span, Text
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from types import MappingProxyType
 
 from lint_vllm.extract.command import image_launch, recognise
 from lint_vllm.extract.containers import parse_image, port, read_container_options, volume
 from lint_vllm.extract.context import Context, Extraction, Follower
 from lint_vllm.extract.shell_values import Expander, Piece, Scope, Script, ShellWord, masked, outer_values, word_of, words_in
+from lint_vllm.frozen import dataclass
 from lint_vllm.launch import Deployment, EnvVar, GpuRequest, Launch, Word
 from lint_vllm.source import SourceFile, Span, Text
 
