@@ -10,7 +10,7 @@ import json
 import os
 import tempfile
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, fields, replace
 from pathlib import Path
 
 from lint_vllm.budget.engine_config import EngineConfig
@@ -18,6 +18,7 @@ from lint_vllm.budget.quantity import GIB, Quantity
 from lint_vllm.budget.runtime import RuntimeEstimate
 from lint_vllm.facts import version_key
 from lint_vllm.facts.card import Card
+from lint_vllm.frozen import dataclass
 from lint_vllm.log import StartupLog
 from lint_vllm.settings import SettingsError
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
 
+from lint_vllm.frozen import dataclass
 from lint_vllm.source import Span
 
 

@@ -11,9 +11,9 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
+from lint_vllm.frozen import dataclass
 from lint_vllm.globs import translate
 from lint_vllm.settings import Settings
 

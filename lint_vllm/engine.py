@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from pathlib import Path
 
 from lint_vllm.diagnostic import Applicability, Diagnostic, Finding, Fix
 from lint_vllm.extract.context import Unreadable
 from lint_vllm.facts.resolve import Shared
+from lint_vllm.frozen import dataclass
 from lint_vllm.inspection import Case, Inspection, inspect_file, shared_facts
 from lint_vllm.launch import Launch
 from lint_vllm.registry import rules

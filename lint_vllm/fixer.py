@@ -10,10 +10,11 @@ import stat
 import tempfile
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from lint_vllm.diagnostic import Applicability, Diagnostic, Edit, Fix, Severity
+from lint_vllm.frozen import dataclass
 from lint_vllm.linting import Choice, lint_paths
 from lint_vllm.redaction import Redactor
 from lint_vllm.request import Request

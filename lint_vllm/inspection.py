@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
 from lint_vllm.arguments.model import ArgumentSet
@@ -14,6 +14,7 @@ from lint_vllm.extract.context import Unreadable
 from lint_vllm.facts import Facts, Sibling
 from lint_vllm.facts.repository import Repository
 from lint_vllm.facts.resolve import Shared, resolve
+from lint_vllm.frozen import dataclass
 from lint_vllm.launch import Launch
 from lint_vllm.request import Request
 from lint_vllm.settings import SettingsError, Table

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lint_vllm.discovery import discover
 from lint_vllm.extract import may_hold_launch
+from lint_vllm.frozen import dataclass
 from lint_vllm.request import Request
 from lint_vllm.settings import Table
 

@@ -6,10 +6,11 @@ Extractors build these; nothing here knows flags, memory or rules.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import Literal
 
+from lint_vllm.frozen import dataclass
 from lint_vllm.source import SourceFile, Span, Text
 
 Form = Literal[

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lint_vllm.discovery import Found, discover, repository_root, walk
 from lint_vllm.extract import may_hold_launch
+from lint_vllm.frozen import dataclass
 from lint_vllm.request import Request
 
 if TYPE_CHECKING:

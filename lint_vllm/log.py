@@ -9,11 +9,12 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from typing import Any
 
 from lint_vllm.budget.result import Outcome
 from lint_vllm.facts import version_key
+from lint_vllm.frozen import dataclass
 
 LONGEST = 64 * 2**20
 """Characters of a log that are read; of a longer one the last ones."""

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from lint_vllm.budget.quantity import GIB, Quantity
 from lint_vllm.budget.result import Budget
+from lint_vllm.frozen import dataclass
 from lint_vllm.log import StartupLog
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 
+from lint_vllm.frozen import dataclass
 from lint_vllm.settings import Settings, Stated, find
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING
 
+from lint_vllm.frozen import dataclass
 from lint_vllm.redaction import Redactor
 
 if TYPE_CHECKING:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, TypeAlias, TypeVar
 
 from lint_vllm.arguments.model import Argument, ArgumentSet, Problem
 from lint_vllm.budget.result import Budget
 from lint_vllm.diagnostic import Applicability, Edit, Finding, Fix, Label, Severity
 from lint_vllm.facts import Facts
+from lint_vllm.frozen import dataclass
 from lint_vllm.known import Known, Unknown
 from lint_vllm.source import Span
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any, get_type_hints
 
 from lint_vllm.diagnostic import Severity
+from lint_vllm.frozen import dataclass
 from lint_vllm.registry import suggestion
 from lint_vllm.rule import Options, Rule
 from lint_vllm.settings import SettingsError, Table

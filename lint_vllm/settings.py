@@ -7,11 +7,12 @@ options stay raw here: the engine validates them against each rule's own options
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
+from lint_vllm.frozen import dataclass
 from lint_vllm.globs import compiled
 
 FILE_NAME = ".lint-vllm.toml"

@@ -13,9 +13,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from lint_vllm.diagnostic import Edit, Suppression
+from lint_vllm.frozen import dataclass
 from lint_vllm.launch import Launch
 from lint_vllm.source import SourceFile, Span
 

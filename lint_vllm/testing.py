@@ -5,11 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from lint_vllm.fixer import fix_paths
+from lint_vllm.frozen import dataclass
 from lint_vllm.linting import Choice, lint_paths
 from lint_vllm.request import Request
 from lint_vllm.result import Run

@@ -12,10 +12,10 @@ import json
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from lint_vllm.arguments.tables import data_text, release_key
+from lint_vllm.frozen import dataclass
 from lint_vllm.known import Unknown
 
 Lookup = Callable[[str], object]

@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from lint_vllm.arguments.tables import data_text, release_key
+from lint_vllm.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

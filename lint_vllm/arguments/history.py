@@ -5,10 +5,10 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 from lint_vllm.arguments.schema import valid_keys as _valid_keys
 from lint_vllm.arguments.tables import FlagTable, Option, data_text, history_of, known_releases, load, release_key, states_of
+from lint_vllm.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Literal
 
+from lint_vllm.frozen import dataclass
 from lint_vllm.known import Known, Unknown
 from lint_vllm.launch import Launch, Setting, Word
 from lint_vllm.source import Span

@@ -9,12 +9,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from lint_vllm.arguments.dialect import Dialect
 from lint_vllm.arguments.model import Problem
 from lint_vllm.arguments.tables import FlagTable
 from lint_vllm.arguments.values import BadValue, human_readable_int
+from lint_vllm.frozen import dataclass
 from lint_vllm.known import Unknown
 from lint_vllm.launch import Setting, Word
 from lint_vllm.source import Span, Text

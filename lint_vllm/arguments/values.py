@@ -9,12 +9,12 @@ from __future__ import annotations
 import ast
 import json
 import re
-from dataclasses import dataclass
 
 from lint_vllm.arguments.checks import broken, message_of
 from lint_vllm.arguments.dialect import Dialect
 from lint_vllm.arguments.schema import SchemaError, validate_keywords, validate_object
 from lint_vllm.arguments.tables import FlagTable, Option
+from lint_vllm.frozen import dataclass
 
 
 class BadValue(Exception):

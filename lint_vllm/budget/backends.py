@@ -7,9 +7,9 @@ v1/attention/backends/. FlashInfer is taken as installed. On ROCm the Triton bac
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from lint_vllm.budget.refusal import Refusal
+from lint_vllm.frozen import dataclass
 
 Capability = tuple[int, int]
 

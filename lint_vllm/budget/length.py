@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from lint_vllm.budget.refusal import Refusal
 from lint_vllm.budget.releases import since
 from lint_vllm.facts.model import Model
 from lint_vllm.facts.model_config import LENGTH_KEYS, positive
+from lint_vllm.frozen import dataclass
 
 SCALED = frozenset({"su", "longrope", "llama3"})
 """Rope kinds whose ``max_position_embeddings`` is already scaled, in every release."""

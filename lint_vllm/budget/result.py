@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Literal
 
 from lint_vllm.budget.quantity import Quantity
+from lint_vllm.frozen import dataclass
 
 Outcome = Literal[
     "starts",

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from lint_vllm.budget.architectures import build
 from lint_vllm.budget.engine_config import EngineConfig, Lora
@@ -17,6 +17,7 @@ from lint_vllm.budget.quantity import GIB, Quantity
 from lint_vllm.budget.quantization import EightBit, Indivisible, NotModelled, Scheme, scheme_of
 from lint_vllm.budget.refusal import Refusal
 from lint_vllm.facts.model import Model, Quantization
+from lint_vllm.frozen import dataclass
 from lint_vllm.known import Unknown
 
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from types import MappingProxyType
 from typing import Protocol
 
+from lint_vllm.frozen import dataclass
 from lint_vllm.launch import Deployment, EnvVar, Hint, Image, Launch, Word
 from lint_vllm.source import SourceFile, Span
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from lint_vllm.extract.context import Unreadable
 from lint_vllm.extract.structure import Leaf, Map, Pair, Seq, Tree
+from lint_vllm.frozen import dataclass
 from lint_vllm.launch import Word
 from lint_vllm.source import Span, Text
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
@@ -32,6 +32,7 @@ from lint_vllm.extract.processes import (
 from lint_vllm.extract.references import Expanded, expand_kubernetes, split_line, with_expansion
 from lint_vllm.extract.visit import Visit, name_of
 from lint_vllm.extract.yaml_nodes import Mapping, Node, Pair, Scalar, Sequence
+from lint_vllm.frozen import dataclass
 from lint_vllm.launch import Deployment, EnvVar, GpuRequest, Hint, Image, Launch, Mount, Port, Probe, Setting, Word
 from lint_vllm.source import Span, Text
 

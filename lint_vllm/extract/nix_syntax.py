@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
+from lint_vllm.frozen import dataclass
 from lint_vllm.source import Text
 
 MAX_DEPTH = 80

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 from lint_vllm.extract.context import Context
+from lint_vllm.frozen import dataclass
 from lint_vllm.launch import Deployment, EnvVar, Form, Image, Launch, Setting, Word
 from lint_vllm.source import Span
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 from typing import TypeAlias
@@ -13,6 +13,7 @@ from lint_vllm.extract.context import Context
 from lint_vllm.extract.references import Expanded, with_expansion
 from lint_vllm.extract.yaml_nodes import TEMPLATE, Node, Pair, Scalar
 from lint_vllm.extract.yaml_nodes import Sequence as ListNode
+from lint_vllm.frozen import dataclass
 from lint_vllm.launch import ByteSize, Image, Launch, Word
 from lint_vllm.source import Span, Text
 

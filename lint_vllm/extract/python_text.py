@@ -10,8 +10,9 @@ import ast
 import re
 import unicodedata
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from lint_vllm.frozen import dataclass
 from lint_vllm.source import Text
 
 MAX_CODE = 2_000_000

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 
 from lint_vllm.extract.python_values import MISSING, Entry, Instance, Scalar, Table
+from lint_vllm.frozen import dataclass
 from lint_vllm.launch import Hint
 from lint_vllm.source import Text
 

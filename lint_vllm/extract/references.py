@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import TypeAlias
 
+from lint_vllm.frozen import dataclass
 from lint_vllm.launch import EnvVar, Word
 from lint_vllm.source import Span, Text
 

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 from lint_vllm.extract.context import MAX_DEPTH, Context
 from lint_vllm.extract.option_env import option_launch
 from lint_vllm.extract.processes import Process, launches_of
 from lint_vllm.extract.shell_values import part, pieces_of
+from lint_vllm.frozen import dataclass
 from lint_vllm.launch import ByteSize, Deployment, EnvVar, GpuRequest, Hint, Image, Launch, Word
 from lint_vllm.source import Span, Text
 

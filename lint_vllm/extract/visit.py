@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import TypeAlias
 
 from lint_vllm.extract.context import Context, Follower
 from lint_vllm.extract.yaml_nodes import Mapping, Node, Page, Scalar, Sequence
+from lint_vllm.frozen import dataclass
 from lint_vllm.launch import Launch
 from lint_vllm.source import SourceFile, Span
 

@@ -10,12 +10,13 @@ from __future__ import annotations
 import bisect
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Any, Protocol, TypeAlias
 
 from lint_vllm.extract.context import Unreadable
 from lint_vllm.extract.masking import Masked, mask
+from lint_vllm.frozen import dataclass
 from lint_vllm.launch import Word
 from lint_vllm.source import SourceFile, Span, Text
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from lint_vllm.frozen import dataclass
 from lint_vllm.known import Fact, Known, Unknown
 
 if TYPE_CHECKING:

@@ -9,13 +9,14 @@ import json
 import re
 import subprocess
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from importlib import resources
 from typing import Any
 
 from lint_vllm.budget.quantity import GIB, MIB, Quantity
 from lint_vllm.facts.card import Card
+from lint_vllm.frozen import dataclass
 from lint_vllm.known import Unknown
 
 _LONGEST_NAME = 200

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from lint_vllm.frozen import dataclass
 from lint_vllm.known import Known
 from lint_vllm.launch import Launch
 from lint_vllm.source import SourceFile

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache, lru_cache
 from importlib import resources
 from pathlib import PurePath
@@ -16,6 +16,7 @@ from typing import Any, cast
 
 from lint_vllm.budget.quantity import GIB, Quantity
 from lint_vllm.facts.card import Card
+from lint_vllm.frozen import dataclass
 from lint_vllm.launch import Hint
 from lint_vllm.source import SourceFile, Span
 

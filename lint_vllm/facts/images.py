@@ -8,12 +8,12 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Any, Literal, cast
 
 from lint_vllm.facts import version_key
+from lint_vllm.frozen import dataclass
 from lint_vllm.launch import Image
 
 EntryPoint = Literal["api_server", "vllm serve", "command", "own"]

@@ -10,12 +10,13 @@ import json
 import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from lint_vllm.facts.model import Model
 from lint_vllm.facts.repository import MAX_CONFIG, ModelFolder, Repository, looks_local
+from lint_vllm.frozen import dataclass
 from lint_vllm.known import Fact, Known, Unknown
 from lint_vllm.launch import Launch
 from lint_vllm.settings import Stated

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 
 from lint_vllm.facts import version_key
+from lint_vllm.frozen import dataclass
 from lint_vllm.launch import Hint
 from lint_vllm.source import SourceFile
 

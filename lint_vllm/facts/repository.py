@@ -12,10 +12,11 @@ import os
 import re
 import stat
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, TypeVar
 
+from lint_vllm.frozen import dataclass
 from lint_vllm.source import SourceFile
 
 T = TypeVar("T")

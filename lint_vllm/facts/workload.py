@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from lint_vllm.facts import Workload
 from lint_vllm.facts.comments import CommentFacts, as_integer
 from lint_vllm.facts.repository import NearbyFile, Repository
+from lint_vllm.frozen import dataclass
 from lint_vllm.known import Known
 from lint_vllm.launch import Launch
 from lint_vllm.settings import Stated
