@@ -72,6 +72,14 @@ def _written(case: Case) -> Iterator[tuple[str, str, bool, bool]]:
             name = problem.flag.lstrip("-").replace("_", "-").partition("=")[0]
             conditional = any(word.conditional for word in problem.words)
             yield name, "true" if problem.value is None else problem.value, True, conditional
+    read = {id(argument.setting) for argument in case.args.arguments}
+    yielded = ("unknown", "removed", "ambiguous")
+    refused = {p.flag.lstrip("-").replace("_", "-") for p in case.args.problems if p.flag and p.kind in yielded}
+    for setting in case.launch.settings:  # what has no effect (a switch that is false) is written all the same
+        name = setting.shown or setting.flag
+        if id(setting) not in read and name not in refused:
+            word = setting.value
+            yield name, "true" if word is None else word.value, word is None or word.unknown is None, setting.conditional
 
 
 def written_name(argument: Argument) -> str:
@@ -96,6 +104,10 @@ def _model(case: Case) -> tuple[str | None, bool]:
     if isinstance(model, Unknown):
         span = case.args.model_span
         return (span.text if span is not None else None), True
+    if model is None:  # given in a way that this release refuses
+        for problem in case.args.problems:
+            if problem.known_flag == "--model" and problem.words:
+                return problem.words[-1].value.removeprefix("--model="), problem.words[-1].unknown is not None
     return model, False
 
 

@@ -54,10 +54,10 @@ class Limits(Options):
             mark="--enforce-eagr",
         ),
         Bad(
-            "model: Qwen/Qwen3-8B\nmax-model-len: 8192\ntensor-paralel-size: 1\n",
+            "model: Qwen/Qwen3-8B\nmax-model-len: 8192\ngpu-memory-utilization: 0.9\ntensor-paralel-size: 1\n",
             name="serve.yaml",
             mark="tensor-paralel-size",
-            fixed="model: Qwen/Qwen3-8B\nmax-model-len: 8192\ntensor-parallel-size: 1\n",
+            fixed="model: Qwen/Qwen3-8B\nmax-model-len: 8192\ngpu-memory-utilization: 0.9\ntensor-parallel-size: 1\n",
         ),
     ),
     good=(
