@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Generic, TypeAlias, TypeVar
+
+from lint_vllm.frozen import dataclass
 
 if TYPE_CHECKING:
     from lint_vllm.source import Span

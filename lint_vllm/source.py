@@ -9,9 +9,11 @@ from __future__ import annotations
 import bisect
 import codecs
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from pathlib import Path
+
+from lint_vllm.frozen import dataclass
 
 
 class SourceFile:

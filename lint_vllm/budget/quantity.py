@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+
+from lint_vllm.frozen import dataclass
 
 GIB = 2**30
 MIB = 2**20

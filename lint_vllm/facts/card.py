@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from lint_vllm.budget.quantity import Quantity
+from lint_vllm.frozen import dataclass
 
 
 @dataclass(frozen=True, slots=True)
