@@ -104,7 +104,10 @@ def _model(case: Case) -> tuple[str | None, bool]:
     if isinstance(model, Unknown):
         span = case.args.model_span
         return (span.text if span is not None else None), True
-    if model is None:  # given in a way that this release refuses
+    if model is None:  # given in a way that this release does not take
+        for argument in case.args.arguments:
+            if argument.flag == "--model" and argument.raw is not None:
+                return argument.raw, not argument.known
         for problem in case.args.problems:
             if problem.known_flag == "--model" and problem.words:
                 return problem.words[-1].value.removeprefix("--model="), problem.words[-1].unknown is not None
