@@ -20,9 +20,9 @@ from lint_vllm.facts import version_key
 from lint_vllm.facts.card import Card
 from lint_vllm.frozen import dataclass
 from lint_vllm.log import StartupLog
-from lint_vllm.settings import SettingsError
+from lint_vllm.settings import CALIBRATION_NAME, SettingsError
 
-FILE_NAME = ".lint-vllm-calibration.json"
+FILE_NAME = CALIBRATION_NAME
 _FORMAT = 1
 
 _REPEAT = 0.1 * GIB

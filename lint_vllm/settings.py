@@ -16,6 +16,7 @@ from lint_vllm.frozen import dataclass
 from lint_vllm.globs import compiled
 
 FILE_NAME = ".lint-vllm.toml"
+CALIBRATION_NAME = ".lint-vllm-calibration.json"
 PROFILES = ("default", "strict")
 LEVELS = ("info", "warning", "error")
 

@@ -17,7 +17,7 @@ from lint_vllm.facts.repository import Repository
 from lint_vllm.facts.workload import resolve_workload
 from lint_vllm.known import Fact, Known, Unknown
 from lint_vllm.launch import Launch
-from lint_vllm.settings import Stated
+from lint_vllm.settings import CALIBRATION_NAME, Stated
 from lint_vllm.source import SourceFile
 from lint_vllm.suppress import Directive, directives
 
@@ -57,9 +57,11 @@ class Shared:
             return ()
         folder = Path(path).absolute().parent
         if folder not in self._calibrations:
-            from lint_vllm.calibration import load
+            self._calibrations[folder] = ()
+            if any((parent / CALIBRATION_NAME).is_file() for parent in (folder, *folder.parents)):
+                from lint_vllm.calibration import load  # heavy, and nearly nobody has one
 
-            self._calibrations[folder] = load(folder)
+                self._calibrations[folder] = load(folder)
         return self._calibrations[folder]
 
     def directives(self, source: SourceFile) -> tuple[Directive, ...]:
