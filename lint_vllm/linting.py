@@ -30,7 +30,7 @@ class Choice:
     inline_ignores: bool = True
 
 
-def lint_paths(paths: Sequence[str], request: Request, choice: Choice = Choice()) -> Run:
+def lint_paths(paths: Sequence[str], request: Request, choice: Choice) -> Run:
     """Lint files and folders. Raises ``PathError``, ``SettingsError``, ``RegistryError``, ``BaselineError``."""
     from lint_vllm.result import Run
 
