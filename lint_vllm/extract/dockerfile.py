@@ -201,7 +201,10 @@ def _arg(instruction: Instruction, into: dict[str, Variable], known: Mapping[str
         missing = value.unknown is not None and "build argument without" in value.unknown
         if missing and name.value in known:
             into[name.value] = known[name.value]
-        elif not missing:
+        elif missing or not value.value:
+            reason = f"{name.value} is given when the image is built"
+            into[name.value] = Variable((Piece(name, reason, argument=True),))
+        else:
             into[name.value] = Variable(value.pieces, overridable=True)
 
 
@@ -399,7 +402,8 @@ def _started(stage: _Stage, context: Context) -> list[Launch]:
     image = stage.image
     found: list[Launch] = []
     if stage.own:
-        found = _commanded(stage, context)
+        # An entry point without arguments only prepares an image: whoever runs it gives them.
+        found = [f for f in _commanded(stage, context) if f.words or f.settings]
     if not found and image is not None and (stage.configured or stage.own):
         from lint_vllm.extract.envfile import worker_launch
 

@@ -115,6 +115,7 @@ def array_launch(variables: Mapping[str, Variable], context: Context, text: Text
 
     words: list[Word] = []
     place: Span | None = None
+    client = {"backend", "dataset", "dataset-name", "dataset-path", "num-prompts", "request-rate", "result-dir"}
     beside: list[EnvVar] = []
     for name, variable in variables.items():
         if variable.name is None or variable.entry is None or variable.name.source is not context.source:
@@ -124,10 +125,15 @@ def array_launch(variables: Mapping[str, Variable], context: Context, text: Text
             items = tuple(w for w in split_value(_word(variable)) if isinstance(w, ShellWord))
         if items is None:
             beside.append(EnvVar(Word(variable.name, variable.name.span), _word(variable), variable.entry, "shell"))
-        elif place is None and items and proves_vllm([i.value for i in items if i.value.startswith("--")]):
-            words.extend(items)
+            continue
+        first = next((at for at, item in enumerate(items) if item.value.startswith("--")), len(items))
+        flags = [i.value.lstrip("-").split("=", 1)[0].replace("_", "-") for i in items if i.value.startswith("--")]
+        if not flags or client & set(flags):
+            continue
+        if place is None and proves_vllm(flags):
+            words.extend(items[first:])
             place = variable.name.span
-        elif items and items[0].value.startswith("--") and place is not None:
+        elif place is not None and first == 0 and _all_options().issuperset(flags):
             # A second list beside the main one is added on demand.
             words.extend(replace(i, conditional=True) for i in items)
     if place is None:
@@ -136,12 +142,13 @@ def array_launch(variables: Mapping[str, Variable], context: Context, text: Text
     settings: list[Setting] = []
     for variable_ in beside:
         flag = _flag(variable_.name.value)
-        if flag is not None and flag not in said and variable_.value is not None and variable_.value.value:
+        if flag is not None and flag not in said and flag != "model" and variable_.value is not None and variable_.value.value:
             settings.append(_setting(variable_, flag))
     model = next((v for name in _names()["model"] for v in beside if v.name.value == name and v.value and v.value.value), None)
-    if model is None:
+    if model is None and "model" not in said:
         return None
-    settings.insert(0, _setting(model, "model"))
+    if model is not None and "model" not in said:
+        settings.insert(0, _setting(model, "model"))
     return replace(_launch(place, text.span, context, "shell settings", words, settings), form="other")
 
 
