@@ -10,6 +10,7 @@ from lint_vllm.budget import runtime
 from lint_vllm.budget.account import Asked, account
 from lint_vllm.budget.engine_config import EngineConfig, Refusal, Usage, resolve
 from lint_vllm.budget.quantity import GIB, Quantity
+from lint_vllm.budget.releases import newest_running
 from lint_vllm.budget.result import Budget
 from lint_vllm.facts import Facts
 from lint_vllm.facts.model import Model
@@ -95,10 +96,18 @@ def configure(facts: Facts, changes: Mapping[str, object]) -> EngineConfig | Ref
     if isinstance(wanted, int):
         count = wanted
     usage: Usage = "LLM" if facts.launch.form == "python" and not _serves(facts) else "server"
+    release = facts.release.version
+    if facts.release.certainty == "assumed":
+        asked = values.get("quantization") or (model.quantization.method if model.quantization is not None else None)
+        capability = card.value.capability if isinstance(card, Known) else None
+        release = newest_running(release, asked if isinstance(asked, str) else None, capability)
     config = resolve(
-        values, model, card.value if isinstance(card, Known) else None, count, facts.release.version, environment(facts), usage, _drafts(facts, values)
+        values, model, card.value if isinstance(card, Known) else None, count, release, environment(facts), usage, _drafts(facts, values)
     )
     if isinstance(config, EngineConfig):
+        if release != facts.release.version:
+            note = f"judged as vLLM {release}, the newest release that runs this: none is stated"
+            config = replace(config, notes=(*config.notes, note))
         return replace(config, release_sure=facts.release.sure, vendor_build=facts.release.certainty == "vendor")
     return config
 

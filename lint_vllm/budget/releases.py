@@ -33,3 +33,17 @@ def dated(name: str, release: str) -> Any:
 def since(name: str, release: str) -> bool:
     """Whether a release has a behaviour of the table."""
     return bool(dated(name, release))
+
+
+def newest_running(release: str, method: str | None, capability: tuple[int, int] | None) -> str:
+    """For a release that nobody stated: the newest one, not newer than it, that has the method and supports the card."""
+    limits = [engine_data()["quantization_until"].get(method)] if method is not None else []
+    if capability is not None:
+        floors = engine_data()["capability_floor"]
+        limits += [since for since, floor in floors if list(capability) < floor and since != "0"]
+    bound = min((version_key(limit) for limit in limits if limit is not None), default=None)
+    if bound is None or version_key(release) < bound:
+        return release
+    from lint_vllm.arguments.tables import known_releases
+
+    return max((known for known in known_releases() if version_key(known) < bound), key=version_key, default=release)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from lint_vllm.budget import framework, graphs, load_peak
 from lint_vllm.budget.activations import activations
-from lint_vllm.budget.coefficients import gib, spread, times
+from lint_vllm.budget.coefficients import coefficients, gib, spread, times
 from lint_vllm.budget.engine_config import EngineConfig
 from lint_vllm.budget.quantity import Quantity
+from lint_vllm.frozen import dataclass
 
 _NOTHING = Quantity.exact(0)
 
@@ -59,13 +58,16 @@ def _margin(config: EngineConfig, weights: Quantity | None) -> Quantity:
     slack = gib("margin", "gib")
     if weights is None or not load_peak.repacked(config):
         return slack
-    return combined([slack, times(spread("margin", "packed_share"), weights.likely)], floor=None)
+    return slack + times(spread("margin", "packed_share"), weights.likely)
 
 
-def combined(parts: list[Quantity], floor: float | None = 0.0) -> Quantity:
-    """The sum of independent items: likely values add up, spreads add in quadrature (they rarely all go one way)."""
+def combined(parts: list[Quantity]) -> Quantity:
+    """The sum of independent items: likely values add up, spreads add in quadrature (they rarely all go one way).
+
+    The sum is as wide as on machines that no coefficient has seen, which is wider than the parts' own ranges say.
+    """
+    factor = float(coefficients()["spread"]["factor"])
     likely = sum(part.likely for part in parts)
-    down = sum((part.likely - part.low) ** 2 for part in parts) ** 0.5
-    up = sum((part.high - part.likely) ** 2 for part in parts) ** 0.5
-    low = likely - down
-    return Quantity(low if floor is None else min(likely, max(floor, low)), likely, likely + up)
+    down = factor * sum((part.likely - part.low) ** 2 for part in parts) ** 0.5
+    up = factor * sum((part.high - part.likely) ** 2 for part in parts) ** 0.5
+    return Quantity(min(likely, max(0.0, likely - down)), likely, likely + up)
