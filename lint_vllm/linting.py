@@ -106,13 +106,13 @@ class _Linter:
 
     def _accepted(self, diagnostics: Sequence[Diagnostic]) -> Iterator[Diagnostic]:
         """The diagnostics with those of a baseline marked."""
-        from lint_vllm.baseline import Baseline
-        from lint_vllm.diagnostic import Suppression
-
         baselines: dict[Path, Baseline] = {}
         for d in diagnostics:
             settings = self.request.settings_in(Path(d.path).absolute().parent)
             if settings.baseline is not None and d.suppressed is None:
+                from lint_vllm.baseline import Baseline
+                from lint_vllm.diagnostic import Suppression
+
                 path = settings.root / settings.baseline
                 if path not in baselines:
                     baselines[path] = Baseline.read(path)
