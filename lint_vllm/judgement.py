@@ -5,6 +5,7 @@ from __future__ import annotations
 from lint_vllm.arguments.model import ArgumentSet
 from lint_vllm.arguments.tables import known_releases, load
 from lint_vllm.budget.quantity import GIB, Quantity
+from lint_vllm.budget.result import Budget
 from lint_vllm.diagnostic import Severity
 from lint_vllm.facts import Facts
 from lint_vllm.facts.images import image_facts
@@ -121,3 +122,34 @@ def names_an_option(facts: Facts, name: str) -> bool:
 def reads_variable(name: str) -> bool:
     """Whether any release reads an environment variable of this name."""
     return any(name in load(release).env for release in reversed(known_releases()))
+
+
+def without_images(facts: Facts) -> Budget:
+    """The budget with no images, videos or audio to profile."""
+    return facts.rebudget({"limit_mm_per_prompt": {"image": 0, "video": 0, "audio": 0}})
+
+
+def fails_by_images(facts: Facts) -> bool:
+    """Whether a multimodal launch fails only because images and video are profiled."""
+    if not isinstance(facts.model, Known) or not facts.model.value.multimodal or not facts.budget.fails:
+        return False
+    return without_images(facts).outcome == "starts"
+
+
+def raises_share(args: ArgumentSet, facts: Facts) -> float | None:
+    """The share, in steps of 0.05, with which a launch starts that fails for a share below the default; ``None`` otherwise."""
+    argument, budget = args.get("gpu_memory_utilization"), facts.budget
+    if (
+        argument is None
+        or not isinstance(argument.value, float)
+        or budget.outcome != "oom_profile"
+        or args.given("kv_cache_memory_bytes")
+    ):
+        return None
+    step = int(argument.value * 20) + 1
+    while step <= 18:
+        share = step / 20
+        if facts.rebudget({"gpu_memory_utilization": share}).outcome == "starts":
+            return share
+        step += 1
+    return None

@@ -215,6 +215,7 @@ def judged(
         framework=framework,
         margin=estimate.margin,
         load_peak=peak,
+        graphs_inside=estimate.graphs_inside,
         kv_available=None if pool is None else pool.at_least(0),
     )
     reasons = tuple(r for r in (loaded.reason if isinstance(loaded, Unknown) else None, None if total is not None else "the GPU is unknown") if r)

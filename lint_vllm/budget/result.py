@@ -72,6 +72,8 @@ class Budget:
     world_size: int = 1
     at_worst: Outcome = "starts"
     """What happens at the pessimistic end; a start with another outcome here is *possible* to fail."""
+    graphs_inside: bool = True
+    """Whether CUDA graphs are taken out of the share (since 0.20.2) or captured beside it."""
     details: tuple[str, ...] = ()
     """Plain sentences on how items were concluded (dtype on this card, graphs outside the share ...)."""
 
