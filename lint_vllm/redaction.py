@@ -16,7 +16,8 @@ _SECRET_NAME = re.compile(
     r"(?:^|[-_.])(?:api[-_]?keys?|access[-_]?keys?|secret(?:[-_]key)?s?|passw(?:or)?d|credentials?|token|auth[-_]?key)$",
     re.IGNORECASE,
 )
-_NO_SECRET = re.compile(r"(?:true|false|none|null|yes|no|\d{1,6}|\$.*|\{\{.*|\*+|)\Z", re.IGNORECASE | re.DOTALL)
+_COUNTED = re.compile(r"(?:^|[-_.])(?:num|max|min|per|batched)[-_.]", re.IGNORECASE)
+_NO_SECRET = re.compile(r"(?:true|false|none|null|yes|no|\$.*|\{\{.*|\*+|)\Z", re.IGNORECASE | re.DOTALL)
 _KNOWN_SHAPES = re.compile(r"\b(?:hf_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|AKIA[A-Z0-9]{16})")
 _IN_LINE = re.compile(
     r"(?i)(?:api[-_]?keys?|access[-_]?key|secret(?:[-_]key)?|passw(?:or)?d|[-_]token)[\"']?\s*(?:[:=]|\s)\s*[\"']?([^\s\"',}\]]{4,})"
@@ -24,12 +25,12 @@ _IN_LINE = re.compile(
 
 
 def is_secret_name(name: str) -> bool:
-    """Whether a flag, key or variable of this name holds a secret (``--api-key``, ``HF_TOKEN``), not a path or a number."""
-    return _SECRET_NAME.search(name.lstrip("-")) is not None
+    """Whether a flag, key or variable of this name holds a secret (``--api-key``, ``HF_TOKEN``), not a path or a count."""
+    return _SECRET_NAME.search(name.lstrip("-")) is not None and _COUNTED.search(name) is None
 
 
 def is_secret_value(value: str) -> bool:
-    """Whether a value is the secret itself: no reference to a variable, no switch, no small number."""
+    """Whether a value is the secret itself: no reference to a variable, no switch."""
     return _NO_SECRET.match(value.strip()) is None
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from lint_vllm.arguments.model import Argument
 from lint_vllm.inspection import Case
 from lint_vllm.known import Known, Unknown
-from lint_vllm.redaction import MASK, is_secret_name, masked
+from lint_vllm.redaction import MASK, masked
 from lint_vllm.report.frame import printable
+from lint_vllm.source import Span
 
 VERSION = 1
 
@@ -54,38 +55,71 @@ def written_arguments(case: Case) -> tuple[dict[str, str], dict[str, str], list[
     args: dict[str, str] = {}
     conditional: dict[str, str] = {}
     unresolved: list[str] = []
-    for name, value, known, under_condition in _written(case):
+    for name, value, known, under_condition in (*_from_words(case), *_from_settings(case)):
         if name == "model":
             continue
-        (conditional if under_condition else args)[name] = MASK if is_secret_name(name) and known else value
+        (conditional if under_condition else args)[name] = MASK if known and masked(name, value) == MASK else value
         if not known and name not in unresolved:
             unresolved.append(name)
     return args, conditional, unresolved
 
 
-def _written(case: Case) -> Iterator[tuple[str, str, bool, bool]]:
-    """(name, value, whether the value is known, whether under a condition) of each argument, unknown flags included."""
+Written: TypeAlias = "tuple[str, str, bool, bool]"
+"""Name, value, whether the value is known, whether under a condition."""
+
+
+def _from_words(case: Case) -> Iterator[Written]:
+    """The flags of the command line in order, also those that the release does not have."""
+    read = {_place(argument.name_span): argument for argument in case.args.arguments if argument.name is not None}
+    model = case.args.model_span
+    words = case.launch.words
+    at = 0
+    while at < len(words):
+        word = words[at]
+        at += 1
+        flag, equals, value = word.value.partition("=")
+        if not flag.startswith("-") or len(flag) < 2:
+            continue
+        argument = read.get(_place(word.content.span)) or read.get(_place(word.span))
+        if argument is not None and "." not in flag:
+            yield written_name(argument), written_value(argument), argument.known, argument.conditional
+            at += len(argument.words)
+            continue
+        name = flag.lstrip("-")
+        name = name if "." in name else name.replace("_", "-")
+        if equals:
+            yield name, value, word.unknown is None, word.conditional
+        elif at < len(words) and not words[at].value.startswith("-") and not _same(words[at].value_span, model):
+            yield name, words[at].value, words[at].unknown is None, word.conditional
+            at += 1
+        else:
+            yield name, "true", True, word.conditional
+
+
+def _from_settings(case: Case) -> Iterator[Written]:
+    """Named values: keys of a chart or a --config file, keyword arguments."""
+    shown = set()
+    for setting in case.launch.settings:
+        shown.add(_place(setting.name.content.span))
+        value = setting.value
+        yield setting.flag, "true" if value is None else value.value, value is None or value.unknown is None, setting.conditional
     for argument in case.args.arguments:
-        yield written_name(argument), written_value(argument), argument.known, argument.conditional
-    for problem in case.args.problems:
-        if problem.kind in ("unknown", "removed", "ambiguous") and problem.argument is None and problem.flag:
-            name = problem.flag.lstrip("-").replace("_", "-").partition("=")[0]
-            conditional = any(word.conditional for word in problem.words)
-            yield name, "true" if problem.value is None else problem.value, True, conditional
-    read = {id(argument.setting) for argument in case.args.arguments}
-    yielded = ("unknown", "removed", "ambiguous")
-    refused = {p.flag.lstrip("-").replace("_", "-") for p in case.args.problems if p.flag and p.kind in yielded}
-    for setting in case.launch.settings:  # what has no effect (a switch that is false) is written all the same
-        name = setting.shown or setting.flag
-        if id(setting) not in read and name not in refused:
-            word = setting.value
-            yield name, "true" if word is None else word.value, word is None or word.unknown is None, setting.conditional
+        if argument.from_config and argument.setting is None and _place(argument.name_span) not in shown:
+            yield written_name(argument), written_value(argument), argument.known, argument.conditional
+
+
+def _place(span: Span) -> tuple[str, int]:
+    return span.path, span.start
+
+
+def _same(span: Span, other: Span | None) -> bool:
+    return other is not None and _place(span) == _place(other)
 
 
 def written_name(argument: Argument) -> str:
     """As written, without leading dashes and with dashes; short aliases spelt out, keys of a carrier as vLLM's option."""
     if argument.setting is not None:
-        return argument.setting.shown or argument.setting.flag
+        return argument.setting.flag
     spelled = argument.spelled or argument.flag
     name = spelled if spelled.startswith("--") else argument.flag
     return name.lstrip("-").replace("_", "-")
@@ -100,18 +134,15 @@ def written_value(argument: Argument) -> str:
 
 
 def _model(case: Case) -> tuple[str | None, bool]:
-    model = case.args.model
-    if isinstance(model, Unknown):
-        span = case.args.model_span
-        return (span.text if span is not None else None), True
-    if model is None:  # given in a way that this release does not take
-        for argument in case.args.arguments:
-            if argument.flag == "--model" and argument.raw is not None:
-                return argument.raw, not argument.known
-        for problem in case.args.problems:
-            if problem.known_flag == "--model" and problem.words:
-                return problem.words[-1].value.removeprefix("--model="), problem.words[-1].unknown is not None
-    return model, False
+    """The model that is meant, and whether it is not known. A stray value that vLLM would take for the model is not meant."""
+    args = case.args
+    stray = any(problem.kind in ("unknown", "removed") and problem.value == args.model for problem in args.problems)
+    named = args.get("model") if stray else None
+    if named is not None and named.raw is not None:
+        return named.raw, not named.known
+    if isinstance(args.model, Unknown):
+        return (args.model_span.text if args.model_span is not None else None), True
+    return args.model, False
 
 
 def _end_line(case: Case) -> int:
