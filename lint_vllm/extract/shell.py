@@ -45,6 +45,7 @@ MAX_SCRIPT = 2_000_000
 _MAX_STEPS = 20_000
 _MAX_VALUE = 100_000
 _MAX_ITEMS = 2_000
+_MAX_PIECES = 2_000
 _MAX_NESTING = 60
 _MAX_CALLS = 8
 """Functions that call each other: how deep calls are followed."""
@@ -311,6 +312,9 @@ class _Run:
                 parts.append(child)
             else:
                 parts.append(child)
+        # The grammar joins a line of assignments with the command on the next line.
+        while assignments and parts and self._line_ends_between(assignments[0], [*assignments[1:], parts[0]]):
+            self._assign(assignments.pop(0))
         words = self._words([*parts, *extra])
         env = {v.name.value: v for a in assignments if (v := self._env_assignment(a)) is not None}
         if not words:
@@ -318,6 +322,13 @@ class _Run:
                 self._assign(assignment)
             return False
         return self._invoke(words, env, heredoc, target)
+
+    def _line_ends_between(self, node: Node, following: Sequence[Node]) -> bool:
+        ends = [self._range(n)[1] for n in [node, *following[:-1]]]
+        starts = [self._range(n)[0] for n in following]
+        return any(
+            re.search(r"(?<!\\)\n", self.script.value[low:high].replace("\r", "")) for low, high in zip(ends, starts, strict=True)
+        )
 
     def _invoke(self, words: list[ShellWord], env: dict[str, EnvVar], heredoc: Pieces | None, target: Word | None) -> bool:
         name = words[0].value
@@ -498,7 +509,7 @@ class _Run:
 
     def _reads_script(self, words: Sequence[ShellWord]) -> bool:
         """Whether a command reads a script from its standard input."""
-        values = [w.value.rsplit("/", 1)[-1] for w in words]
+        values = [v.rsplit("/", 1)[-1] for w in words for v in (w.value.split() or [""])]
         shells = ("bash", "sh", "zsh", "dash", "ash", "ksh")
         if "-c" in values or "-lc" in values:
             return False
@@ -593,7 +604,7 @@ class _Run:
                 self.scope.variables[name] = replace(variable, items=(*before.items, item))
                 return name
             pieces = (*before.pieces, *pieces)
-        if sum(len(p.text) for p in pieces) > _MAX_VALUE:
+        if sum(len(p.text) for p in pieces) > _MAX_VALUE or len(pieces) > _MAX_PIECES:
             pieces = (self._dynamic(name, "grows too long"),)
         self.scope.variables[name] = replace(variable, pieces=pieces, overridable=overridable)
         return name

@@ -723,7 +723,7 @@ class Expander:
         elif op in (":-", "-", ":=", "="):
             yield from self._defaulted(name, variable, op, operand, i, stop, end, double)
         elif op in (":+", "+"):
-            yield from self._alternative(variable, operand, end, double)
+            yield from self._alternative(name, variable, operand, end, double)
         elif op in (":?", "?"):
             yield from self._parameter(name, i, stop, double)
         else:
@@ -818,7 +818,7 @@ class Expander:
             yield self._quoted_mark(i, stop)
         yield from bits
 
-    def _alternative(self, variable: Variable | None, operand: int, end: int, double: bool) -> Iterable[_Bit | _Items]:
+    def _alternative(self, name: str, variable: Variable | None, operand: int, end: int, double: bool) -> Iterable[_Bit | _Items]:
         sure = False
         if variable is not None:
             filled = bool(variable.items) if variable.items is not None else bool(variable.text)
@@ -826,7 +826,20 @@ class Expander:
             if not filled and not variable.overridable:
                 return
             sure = filled and not sometimes
-        for bit in self._scan(operand, end, double=double, bare=not double):
+        scope = self.scope
+        if variable is not None and not sure and not variable.pieces and variable.items is None:
+            # Empty here: what is put in its place when somebody sets it is not known.
+            self.scope = Scope(
+                {
+                    **scope.variables,
+                    name: Variable((Piece(self._placed(f"${name}", operand, end), f"{name} has no value in this file"),)),
+                },
+                scope.outer,
+                scope.positional,
+            )
+        bits = list(self._scan(operand, end, double=double, bare=not double))
+        self.scope = scope
+        for bit in bits:
             if sure:
                 yield bit
             elif isinstance(bit, _Items):

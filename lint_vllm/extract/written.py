@@ -17,7 +17,7 @@ def launches_in_written(name: str, script: Script, context: Context) -> list[Lau
     from lint_vllm.extract.registry import kind_of
 
     kind = kind_of(re.sub(r"\$\{?\w+\}?", "x", name), script.value[:400].lstrip())
-    if kind is None and re.search(r"^\s*(?:exec\s+)?(?:vllm\s+serve|python3?\s+-m\s+vllm\.)", script.value, re.MULTILINE):
+    if kind is None and re.search(r"(?:^|[;&|])\s*(?:exec\s+)?(?:vllm\s+serve|python3?\s+-m\s+vllm\.)", script.value, re.MULTILINE):
         kind = "shell"
     if kind == "shell" or (kind is None and re.match(r"#!.*\b(?:ba|da|z)?sh\b", script.value.lstrip()[:80])):
         from lint_vllm.extract.shell import run_script
