@@ -324,7 +324,7 @@ def _read_with_repairs(page: Page, start: int, end: int, budget: list[int]) -> l
     for attempt in range(MAX_REPAIRS + 1):
         documents, failure = _read(page, text, start, budget)
         if failure is None:
-            return documents
+            return documents or best
         at, reason = failure
         if attempt == 0:
             page.problems.append(Unreadable(page.span(*_rest_of_line(page.masked.text, min(start + at, max(end - 1, 0)))), reason))
