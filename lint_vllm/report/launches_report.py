@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 from lint_vllm.arguments.model import Argument
 from lint_vllm.inspection import Case
 from lint_vllm.known import Known, Unknown
+from lint_vllm.launch import Setting
 from lint_vllm.redaction import MASK, masked
 from lint_vllm.report.frame import printable
 from lint_vllm.source import Span
@@ -102,10 +103,19 @@ def _from_settings(case: Case) -> Iterator[Written]:
     for setting in case.launch.settings:
         shown.add(_place(setting.name.content.span))
         value = setting.value
-        yield setting.flag, "true" if value is None else value.value, value is None or value.unknown is None, setting.conditional
+        known = value is None or value.unknown is None
+        yield _setting_name(setting), "true" if value is None else value.value, known, setting.conditional
     for argument in case.args.arguments:
         if argument.from_config and argument.setting is None and _place(argument.name_span) not in shown:
             yield written_name(argument), written_value(argument), argument.known, argument.conditional
+
+
+def _setting_name(setting: Setting) -> str:
+    """vLLM's option; a wrapper with option names of its own (``OPTION_TENSOR_PARALLEL_DEGREE``) keeps them."""
+    prefix, _, own = setting.name.value.replace("OPTION_", "option.", 1).partition("option.")
+    if setting.flag == "model" or prefix or not own:
+        return setting.flag
+    return own.lower().replace("_", "-")
 
 
 def _place(span: Span) -> tuple[str, int]:
@@ -119,7 +129,7 @@ def _same(span: Span, other: Span | None) -> bool:
 def written_name(argument: Argument) -> str:
     """As written, without leading dashes and with dashes; short aliases spelt out, keys of a carrier as vLLM's option."""
     if argument.setting is not None:
-        return argument.setting.flag
+        return _setting_name(argument.setting)
     spelled = argument.spelled or argument.flag
     name = spelled if spelled.startswith("--") else argument.flag
     return name.lstrip("-").replace("_", "-")

@@ -110,7 +110,7 @@ def test_exit_code_of_findings(folder: Path, options: list[str], code: int) -> N
         (["check", "--model-config", "none.json"], "no such file"),
         (["budget", "--", "ls"], "expected `vllm serve MODEL"),
         (["budget", "run.sh", "--", "vllm", "serve", "m"], "not both"),
-        (["rule", "MEM02"], "no rule `MEM02`; did you mean `MEM02"),
+        (["rule", "MEM02"], "no rule `MEM02`; did you mean `MEM"),
         (["launches", "none"], "none: No such file or directory"),
         (["config", "none"], "none: No such file or directory"),
     ],
