@@ -447,7 +447,7 @@ _FROM = re.compile(r"^[ \t]*FROM[ \t]+(?:--platform=\S+[ \t]+)?(?P<image>[^\s$]+
 
 def split_command(scalar: Scalar, expand: Expansion) -> tuple[Word, ...]:
     """A command in one string, cut into words as compose does: after interpolation, by quotes and blanks."""
-    expanded = expand(scalar.text)
+    expanded = expand(scalar.word.content)
     words = []
     for word in split_line(expanded.text):
         reason = next((why for place, why in expanded.unknown if _overlaps(word, place.start, place.end)), None)

@@ -240,7 +240,7 @@ def image_of(node: Mapping) -> Image | None:
             return replace(image, name=whole)
     repository, tag = node.scalar("repository"), node.scalar("tag")  # the parts lie beside the arguments
     if repository is not None:
-        image = parse_image(repository.text)
+        image = parse_image(repository.word.content, repository.word.unknown)
         if tag is not None and image.tag is None:
             return replace(image, reference=f"{image.name}:{tag.value}", tag=tag.value, tag_span=tag.word.value_span)
         return image
@@ -270,7 +270,7 @@ def environment(node: Mapping, visit: Visit) -> dict[str, EnvVar]:
         source = "file"
         value: Word | None = None
         if isinstance(value_node, Scalar):
-            value = with_expansion(value_node.word, expand_kubernetes(value_node.text, env))
+            value = with_expansion(value_node.word, expand_kubernetes(value_node.word.content, env))
         elif isinstance(origin := item.get("valueFrom"), Mapping):
             source = next((kind for key, kind in _SOURCES.items() if key in origin), "field")
             if source == "configmap":

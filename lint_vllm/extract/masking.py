@@ -10,7 +10,9 @@ from __future__ import annotations
 import bisect
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
+
+from lint_vllm.frozen import dataclass
 
 MAX_TAG = 4000
 """Characters of one template tag; a longer one is taken for text that only looks like a tag."""

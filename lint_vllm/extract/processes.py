@@ -223,7 +223,7 @@ def words_of(node: Node | None, expand: Expansion, outer: Node | None = None) ->
 
 def item_word(item: Scalar, expand: Expansion) -> Word:
     """A scalar as one argument, after expansion. An empty item is an argument too."""
-    word = with_expansion(item.word, expand(item.text))
+    word = with_expansion(item.word, expand(item.word.content))
     return word if word.value or word.quote else replace(word, quote='"')
 
 

@@ -85,15 +85,15 @@ def script_of(pair: Pair) -> Text | None:
     value = pair.value
     if isinstance(value, Mapping):
         inner = value.scalar("cmd")
-        return inner.text if inner is not None else None
+        return inner.word.content if inner is not None else None
     if isinstance(value, Scalar):
-        return value.text
+        return value.word.content
     parts: list[Text] = []
     for item in value.items:
         scalar = item.scalar("cmd") if isinstance(item, Mapping) else item
         if isinstance(scalar, Scalar) and scalar.text.value:
             end = scalar.text.span
-            parts += [scalar.text, Text(end.source, "\n", (end.end,), (end.end,), end.end)]
+            parts += [scalar.word.content, Text(end.source, "\n", (end.end,), (end.end,), end.end)]
     return Text.join(parts) if parts else None
 
 

@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from functools import partial
+from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
 from lint_vllm.extract.context import MAX_DEPTH, Context, Extraction, Follower
-from lint_vllm.extract.masking import Masked
 from lint_vllm.extract.visit import Recogniser, Visit, children
 from lint_vllm.extract.yaml_nodes import Mapping, Node, Page, Scalar, Sequence, parse
 from lint_vllm.launch import Launch
@@ -27,27 +26,56 @@ MAX_NODES = 200_000
 def extract(source: SourceFile, follow: Follower | None) -> Extraction:
     """The launches of a YAML file."""
     page = parse(Text.of(source))
-    page.values = chart_values(source, follow)
+    page.values = TemplateValues(page, follow)
     launches = _Walk(page, follow).launches()
     return Extraction(tuple(_unique(launches)), tuple(page.problems))
 
 
-def chart_values(source: SourceFile, follow: Follower | None) -> Callable[[str], Scalar | None] | None:
-    """Looks values of a chart up for one of its templates: in the nearest ``values.yaml`` above ``templates/``."""
-    folders = source.path.replace("\\", "/").split("/")[:-1]
-    if follow is None or "templates" not in folders:
-        return None
-    up = folders[::-1].index("templates") + 1
-    roots: list[Mapping] = []
+class TemplateValues:
+    """What the tags of a template stand for: the chart's ``values.yaml``, a play's ``vars``, a role's defaults."""
 
-    def look_up(path: str) -> Scalar | None:
-        if not roots:
-            found = follow.read("../" * up + "values.yaml")
-            documents = parse(Text.of(found)).documents if found is not None else []
-            roots.append(next((d for d in documents if isinstance(d, Mapping)), Mapping(Page(Text.of(source), Masked("")), 0, 0)))
-        return roots[0].scalar(*path.split("."))
+    def __init__(self, page: Page, follow: Follower | None) -> None:
+        self.page = page
+        self.follow = follow
+        self.folders = page.source.path.replace("\\", "/").split("/")[:-1]
 
-    return look_up
+    def __call__(self, path: str, of_chart: bool) -> Scalar | None:
+        steps = path.split(".")
+        pools = (self._chart,) if of_chart else self._variables
+        return next((found for pool in pools if (found := pool.scalar(*steps)) is not None), None)
+
+    @cached_property
+    def _chart(self) -> Mapping:
+        return self._read(self._up_from("templates") + "values.yaml")
+
+    @cached_property
+    def _variables(self) -> tuple[Mapping, ...]:
+        own = [node for document in self.page.documents for node in _variable_maps(document, 0)]
+        role = next((name for name in ("templates", "tasks", "handlers") if name in self.folders), None)
+        if role is not None:
+            own += [self._read(f"{self._up_from(role)}{name}/main.yml") for name in ("vars", "defaults")]
+        return tuple(own)
+
+    def _up_from(self, folder: str) -> str:
+        return "../" * (self.folders[::-1].index(folder) + 1) if folder in self.folders else ""
+
+    def _read(self, path: str) -> Mapping:
+        source = self.follow.read(path) if self.follow is not None and path.startswith("../") else None
+        documents = parse(Text.of(source)).documents if source is not None else []
+        return next((d for d in documents if isinstance(d, Mapping)), Mapping(self.page, 0, 0))
+
+
+def _variable_maps(node: Node, depth: int) -> Iterable[Mapping]:
+    """The ``vars`` of plays, blocks and tasks."""
+    if isinstance(node, Sequence) and depth < 6:
+        for item in node.items[:200]:
+            yield from _variable_maps(item, depth + 1)
+    elif isinstance(node, Mapping) and depth < 6:
+        if (own := node.map("vars")) is not None:
+            yield own
+        for key in ("tasks", "block", "pre_tasks", "post_tasks"):
+            if (inner := node.get(key)) is not None:
+                yield from _variable_maps(inner, depth + 1)
 
 
 def launches_in_yaml(text: Text, context: Context, documents: tuple[Node, ...] = ()) -> list[Launch]:
@@ -136,7 +164,7 @@ class _Walk:
             parent = visit.parents[-1] if visit.parents else None
             pair = parent.pair(str(visit.path[-1])) if parent is not None and visit.path else None
             block = pair.span if pair is not None and pair.value is node else node.span
-            self.found += reader(node.text, visit.context(block=block))
+            self.found += reader(node.word.content, visit.context(block=block))
 
 
 def _is_test_suite(document: Node) -> bool:

@@ -88,25 +88,26 @@ class Scalar:
         return Word(self.text, self.place, self.style, None, defined=self.span if self.use else None)
 
     def _filled(self) -> Word | None:
-        """The value with its tags replaced, where the file beside the template says what they are; ``None`` where it does not."""
+        """The value with those tags replaced that a file beside the template explains; ``None`` where none is."""
         if self.page.values is None:
             return None
         text, parts, at = self.text, [], 0
         defined: Span | None = None
         for found in _VALUE_TAG.finditer(text.value):
-            value = self.page.values(found.group("path"))
+            value = self.page.values(found.group("path"), "Values." in found.group())
             if value is None or value.templated:
-                return None
+                continue
             tag = text[found.start() : found.end()]
             alone = len(tag) == len(text)
             parts += [text[at : found.start()], value.text if alone else Text.placed(value.value, tag.span)]
             defined = value.span if alone else defined
             at = found.end()
         parts.append(text[at:])
-        if any("{{" in part.value or "{%" in part.value for part in parts) or at == 0:
+        if at == 0:
             return None
         joined = Text.join([part for part in parts if part.value], text[0:0])
-        return Word(joined, self.place, self.style, None, defined)
+        unknown = TEMPLATE if "{{" in joined.value or "{%" in joined.value else None
+        return Word(joined, self.place, self.style, unknown, defined)
 
     @property
     def literal(self) -> object:
@@ -248,8 +249,8 @@ class Page:
     masked: Masked
     documents: list[Node] = field(default_factory=list)
     problems: list[Unreadable] = field(default_factory=list)
-    values: Callable[[str], Scalar | None] | None = None
-    """Looks a dotted path of ``.Values`` up, for templates of a chart."""
+    values: Callable[[str, bool], Scalar | None] | None = None
+    """Looks a dotted path up: of a chart's ``.Values`` (second argument true), or of a play's variables."""
 
     @property
     def source(self) -> SourceFile:
@@ -263,10 +264,9 @@ class Page:
         return inner.page is self and self.masked.conditional(outer.start, inner.start)
 
 
-_VALUE_TAG = re.compile(
-    r"\{\{-?\s*\$?\.Values\.(?P<path>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\s*"
-    r"(?:\|\s*(?:s?quote|toString|int(?:64)?|trim|default\s+(?:\"[^\"\n]*\"|[\w.]+))\s*)*-?\}\}"
-)
+_FILTERS = r"(?:\|\s*(?:s?quote|toString|to_json|string|int(?:64)?|trim|default(?:\s+(?:\"[^\"\n]*\"|[\w.]+)|\([^()\n]*\)))\s*)*"
+_VALUE_TAG = re.compile(r"\{\{-?\s*(?:\$?\.Values\.)?(?P<path>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\s*" + _FILTERS + r"-?\}\}")
+"""A tag that only names a value: ``.Values.model | quote`` (Helm), ``vllm_model | default('x')`` (Jinja)."""
 
 
 class _Event(Protocol):
