@@ -27,7 +27,8 @@ Things = dict[tuple[str, ...], dict[str, Any]]
 
 
 def canonical(table: Table) -> str:
-    """The text two tables are compared by."""
+    """The text two tables are compared by: names sorted, the order of choices and flags kept."""
+    table = {**table, **{key: {owner: sorted(names) for owner, names in table[key].items()} for key in ("python", "values")}}
     return json.dumps(table, indent=1, sort_keys=True, ensure_ascii=False) + "\n"
 
 

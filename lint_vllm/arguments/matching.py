@@ -159,7 +159,7 @@ class _Run:
                 self.out.hidden.append(token)
                 uncertain = True
             elif self.pattern[i] == "-":
-                if not self.wants_model and not (i > at and self.tokens[i - 1] is self.out.model):
+                if not self.wants_model and i == end - 1 and not (i > at and self.tokens[i - 1] is self.out.model):
                     self._unowned(token, after)
             elif self.wants_model:
                 self.wants_model = False

@@ -9,9 +9,11 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from importlib import resources
 from typing import Any, Literal
+
+from lint_vllm.frozen import dataclass
 
 Relation = Literal["exact", "between", "newer", "older"]
 State = dict[str, Any]

@@ -23,6 +23,7 @@ from lint_vllm.source import Span, Text
 _EXPANDS = re.compile(r"[$`{}<(%]|\[\[")
 _LISTS = re.compile(r"[@*]|args|opts|options|flags|params|extra|arguments", re.I)
 _LEVELS = frozenset("0123")
+_FRACTION = re.compile(r"-\d*\.\d+$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -251,6 +252,11 @@ def dotted_merged(tokens: list[Token], dialect: Dialect, trouble: Trouble) -> li
         name, equals, _ = token.text.partition("=")
         starts = token.text.startswith("--" if dialect.dotted == "text" else "-")
         if token.many or not starts or "." not in name:
+            kept.append(token)
+            continue
+        if _FRACTION.match(token.text):  # its leftovers ("-0" and an object) are refused whatever follows
+            message = f"vLLM takes {token.text} for a dotted JSON option; join it to its option: --name={token.text}"
+            trouble.add(Problem("bad_value", True, message, token.span, value=token.text, words=_words(token)))
             kept.append(token)
             continue
         if equals:
