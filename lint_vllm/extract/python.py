@@ -38,6 +38,8 @@ from lint_vllm.source import SourceFile, Span, Text
 ENGINES = frozenset({"LLM", "EngineArgs", "AsyncEngineArgs"})
 _PACKAGES = frozenset({"vllm", "vllm_omni"})
 """A component of the module path; libraries re-export vLLM's classes under it (``verl.third_party.vllm``)."""
+_CONFIG = re.compile(r"vllm\.(?:\w+\.)*\w+Config")
+"""Classes of which an object stands for a dict of its fields."""
 _POSITIONAL = {"LLM": ("model", "tokenizer"), "EngineArgs": ("model",), "AsyncEngineArgs": ("model",)}
 _RUNNERS = re.compile(
     r"(?:subprocess\.(?:run|Popen|call|check_call|check_output|getoutput|getstatusoutput)|os\.(?:system|popen|exec\w+|spawn\w+|posix_spawnp?)"
@@ -674,6 +676,9 @@ def _setting(entry: Entry, flag: str | None = None) -> Setting:
     value = word_of(entry.value, entry.conditional)
     literal = known_literal(entry.value)
     wanted = flag if flag is not None else str(entry.key.literal).replace("_", "-")
+    if isinstance(entry.value, Instance) and _CONFIG.fullmatch(entry.value.name) and not entry.value.arguments:
+        literal = known_literal(entry.value.keywords) if entry.value.keywords is not None else MISSING
+        value = replace(value, unknown=None) if literal is not MISSING else value
     if isinstance(entry.value, Symbol) and entry.value.name.startswith("torch."):
         value, literal = replace(value, unknown=None), entry.value.name.removeprefix("torch.")
     return Setting(name, wanted, value, None if literal is MISSING else literal, entry.conditional)

@@ -80,6 +80,10 @@ def library_call(reader: Reader, name: str, place: Text, arguments: tuple[Value,
             if isinstance(found, Scalar) and not found.known and len(arguments) > 2:
                 return soften(arguments[2])
             return found
+    if name in ("huggingface_hub.snapshot_download", "modelscope.snapshot_download"):
+        entry = keywords.get("repo_id") or keywords.get("model_id")
+        repository = first or (entry.value if entry else None)
+        return repository.used_at(place) if isinstance(repository, Scalar) else None  # the folder holds that model
     if name == "os.environ.copy":
         return Table(place, depth=reader.depth, origin="os.environ")
     if name == "os.path.join" and arguments and all(isinstance(a, Scalar) and a.known for a in arguments):

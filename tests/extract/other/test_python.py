@@ -44,6 +44,11 @@ IMPORT = "from vllm import LLM\n"
         ('LLM("m", speculative_config={"method": "ngram", "n": 3})', ["model=m", 'speculative-config={"method": "ngram", "n": 3}']),
         ('LLM("m", hf_overrides={"a": other})', ["model=m", 'hf-overrides=?{"a": other}']),
         ('import torch\nLLM("m", dtype=torch.float16)', ["model=m", "dtype=torch.float16"]),
+        (
+            'from vllm.config import KVTransferConfig\nLLM("m", kv_transfer_config=KVTransferConfig(kv_role="kv_both"))',
+            ["model=m", 'kv-transfer-config=KVTransferConfig(kv_role="kv_both")'],
+        ),
+        ('from huggingface_hub import snapshot_download\nLLM(snapshot_download(repo_id="a/b"))', ["model=a/b"]),
         ('class Mine(LLM):\n    pass\nMine(model="m")', ["model=m"]),
         ('import ray\nray.remote(num_gpus=0)(LLM).remote(model="m")', ["model=m"]),
         (
