@@ -144,10 +144,11 @@ def written_value(argument: Argument) -> str:
 
 
 def _model(case: Case) -> tuple[str | None, bool]:
-    """The model that is meant, and whether it is not known. A stray value that vLLM would take for the model is not meant."""
+    """The model that is meant, and whether it is not known. A stray value that vLLM would take for the model is not meant;
+    one given in a way that this release ignores is."""
     args = case.args
     stray = any(problem.kind in ("unknown", "removed") and problem.value == args.model for problem in args.problems)
-    named = args.get("model") if stray else None
+    named = args.get("model") if stray or args.model is None else None
     if named is not None and named.raw is not None:
         return named.raw, not named.known
     if isinstance(args.model, Unknown):
