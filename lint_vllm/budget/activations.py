@@ -33,8 +33,8 @@ def forward(config: EngineConfig) -> Quantity:
     width = max(3 * _dense_width(config) / tp, 2 * query / tp) + 3 * hidden
     tokens = config.max_num_batched_tokens
     amount = tokens * config.dtype_bytes * width + _expert_workspace(config)
-    kind = "wide" if model.mla or model.gated is False else "dense"
-    return times(spread("forward", kind), amount)
+    wide = model.mla or model.model_type in coefficients()["forward"]["wide_types"]
+    return times(spread("forward", "wide" if wide else "dense"), amount)
 
 
 def _dense_width(config: EngineConfig) -> float:

@@ -167,6 +167,8 @@ def runner_of(values: Mapping[str, Any], model: Model) -> Literal["generate", "p
 def batch_defaults(card: Card | None, release: str, usage: Usage) -> tuple[int, int]:
     """Default batched tokens and sequences by device memory (``get_batch_defaults``)."""
     total = card.total.likely if card is not None else 0
+    if card is not None and card.vendor == "amd" and card.unified_memory:
+        total = 0  # amdsmi gives the memory carved out for graphics, not what HIP can map (vllm platforms/rocm.py)
     name = card.name.lower() if card is not None else ""
     for tier in engine_data()["batch_defaults"]:
         if total < tier["min_gib"] * 2**30:

@@ -20,7 +20,8 @@ def framework(config: EngineConfig) -> Quantity:
 
 
 def _expert_copies(config: EngineConfig) -> Quantity:
-    """Experts on ROCm: one rig lost half of their bytes again, for a reason no log shows; possible, not likely."""
+    """Experts on ROCm: the one rig that was seen lost half of their bytes again, for a reason no log shows. One sight is little:
+    the likely share is drawn towards none."""
     model = config.model
     if not on_rocm(config) or not model.experts:
         return Quantity.exact(0)
