@@ -415,8 +415,9 @@ class _Command:
             wrapper, settings, first = rollout
             return [launch_of("other", first.span, (), context, self.extent, wrapper=wrapper, settings=settings)]
         if script == "-m" and at + 1 < len(rest):
-            module = self._module((rest[at], *rest[at:]))
-            return self._python_module((rest[at], *rest[at:]), module, context) if module is not None else []
+            line = (_renamed(rest[at], "python"), *rest[at:])
+            module = self._module(line)
+            return self._python_module(line, module, context) if module is not None else []
         if script.endswith("vllm/entrypoints/openai/api_server.py"):
             return self._server("api_server", rest[at].span, rest[at + 1 :], context)
         if script.rsplit("/", 1)[-1] in ("vllm", "lm_eval", "trl"):

@@ -1016,7 +1016,14 @@ def _reads_passage(words: Sequence[ShellWord]) -> str | None:
     """The kind of text that a command reads from its standard input (``kubectl apply -f -``, ``python -``)."""
     values = [w.value for w in words]
     programs = {v.rsplit("/", 1)[-1] for v in values[:3]}
-    dash = "-" in values or "/dev/stdin" in values or "-f-" in values or "--filename=-" in values
+    # The grammar drops a lone dash before "<<".
+    dash = (
+        "-" in values
+        or values[-1] in ("-f", "--filename", "--file")
+        or "/dev/stdin" in values
+        or "-f-" in values
+        or "--filename=-" in values
+    )
     if programs & {"kubectl", "oc", "docker", "podman", "docker-compose", "k3s", "microk8s"} and dash:
         return "yaml"
     first = values[0].rsplit("/", 1)[-1]

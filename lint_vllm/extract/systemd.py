@@ -101,7 +101,9 @@ def launches_in_unit(text: Text, context: Context) -> list[Launch]:
             deployment = inside.deployment or Deployment("systemd", block, scope="unit")
             here = replace(inside, deployment=deployment, block=context.block or entry.span)
             here = replace(here, site=here.site or f"{entry.key.value}, line {entry.span.line}")
-            launches.extend(recognise(_command_words(entry.value, here), here))
+            prefix = re.match(r"[-@:+!|]+", entry.value.value)
+            command = entry.value[prefix.end() :] if prefix else entry.value
+            launches.extend(recognise(_command_words(command, here), here))
     return launches
 
 
@@ -132,11 +134,8 @@ def _without_dollars(script: Script) -> Script:
 
 
 def _command_words(value: Text, context: Context) -> list[Word]:
-    """The words of ``ExecStart=``: prefixes dropped, ``$$`` and ``%%`` undone, ``$X`` from the unit's environment."""
-    prefix = re.match(r"[-@:+!|]+", value.value)
-    text = value[prefix.end() :] if prefix else value
-    script = masked(text, placeholders=False)
-    script = _specifiers(script)
+    """The words of a command: ``$$`` and ``%%`` undone, ``$X`` from the unit's environment."""
+    script = _specifiers(masked(value, placeholders=False))
     scope = Scope(outer=outer_values(context.variables, context.env))
     return list(words_in(script, Expander(script, scope)))
 

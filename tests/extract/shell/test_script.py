@@ -182,7 +182,10 @@ def test_flags_behind_a_cut_are_lost(script: str, reason: str) -> None:
 def test_environment_of_the_process() -> None:
     launch = only("export A=1\nB=2\nexport C\nC=3\nif x; then export D=4; fi\nCUDA_VISIBLE_DEVICES=0,1 E=5 vllm serve m")
     assert {n: v.value.value for n, v in launch.env.items() if v.value} == {
-        **{"A": "1", "D": "4", "CUDA_VISIBLE_DEVICES": "0,1", "E": "5"},
+        "A": "1",
+        "D": "4",
+        "CUDA_VISIBLE_DEVICES": "0,1",
+        "E": "5",
     }
     value = launch.env["D"].value
     assert value is not None
