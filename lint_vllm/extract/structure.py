@@ -6,6 +6,7 @@ names that its parts go by in ECS, SageMaker, Vertex AI, Nomad, Terraform, NixOS
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -120,13 +121,23 @@ class _Walk:
         self.left -= 1
         if self.left < 0:
             return
+        if isinstance(node, Map) and (
+            (node.get("apiVersion") is not None and node.get("kind") is not None) or _plain(key) == "values"
+        ):
+            read = yaml_launches(node, self.context)
+            self.found += read
+            if read:
+                return
         if isinstance(node, Map):
             container = container_launches(node, replace(self.context, site=_site(self.context.site, key)))
             self.found += container.launches
             outer = self.context
             config, env = node.get("config", "serviceConfig"), node.get("env", "environment")
+            selector = node.get("nodeSelector")
+            if selector is not None and isinstance(selector.value, Map):
+                self.context = replace(self.context, hints=self.context.hints + tuple(_selected(selector.value)))
             if config is not None and env is not None:  # a task of Nomad, a unit of NixOS
-                self.context = replace(outer, env={**outer.env, **environment_of([env])})
+                self.context = replace(self.context, env={**outer.env, **environment_of([env])})
             for pair in node.pairs:
                 if not any(pair.value is u for u in container.used):
                     self._value(pair, key)
@@ -416,6 +427,22 @@ def hints_of(pairs: Iterable[Pair]) -> Iterator[Hint]:
             yield Hint(_machine_kind(pair.value.word.value) or kind, pair.value.word.value, pair.value.word.value_span)
 
 
+_SELECTORS = {
+    "gke-accelerator": "gke-accelerator",
+    "instance-type": "k8s-instance-type",
+    "gpu.product": "k8s-gfd-product",
+    "instance-gpu-name": "karpenter-gpu",
+}
+
+
+def _selected(selector: Map) -> Iterator[Hint]:
+    """What a node selector says about the card."""
+    for pair in selector.pairs:
+        kind = next((kind for end, kind in _SELECTORS.items() if pair.key.value.endswith(end)), None)
+        if kind and isinstance(pair.value, Leaf) and pair.value.word.unknown is None:
+            yield Hint(kind, pair.value.word.value, pair.value.word.value_span)
+
+
 def _machine_kind(value: str) -> str | None:
     if re.match(r"(?:ml\.)?[a-z]+\d[\w-]*\.(?:\d*x?large|metal)", value):
         return "aws-instance"
@@ -502,6 +529,60 @@ def with_reasons(launch: Launch, reasons: Iterable[str | None]) -> Launch:
     """A launch of which arguments may be missing."""
     new = tuple(dict.fromkeys(r for r in reasons if r and r not in launch.unresolved))
     return replace(launch, unresolved=launch.unresolved + new) if new else launch
+
+
+def yaml_launches(tree: Tree, context: Context) -> list[Launch]:
+    """A Kubernetes object or the values of a chart, written in another syntax."""
+    from lint_vllm.extract.yaml_file import launches_in_yaml
+
+    if context.depth >= MAX_DEPTH:
+        return []
+    parts: list[Text] = []
+    unknown: list[tuple[Span, str]] = []
+    _write(tree, parts, unknown, 0)
+    text = Text.join(parts) if parts else None
+    if text is None or "vllm" not in text.value.lower():
+        return []
+    return [_with_unknown(launch, unknown) for launch in launches_in_yaml(text, context.deeper())]
+
+
+def _write(tree: Tree, parts: list[Text], unknown: list[tuple[Span, str]], depth: int) -> None:
+    """The tree as JSON, of which every character of a value keeps its place."""
+    span = tree.span
+    start, end = span.source.span(span.start, span.start), span.source.span(span.end, span.end)
+    if depth > 60:
+        parts.append(Text.placed("null", start))
+    elif isinstance(tree, Map):
+        for number, pair in enumerate(tree.pairs):
+            parts.append(Text.placed(", " if number else "{", start if not number else pair.key.content.span))
+            parts.append(_quoted(pair.key.content))
+            parts.append(Text.placed(": ", pair.key.content.span))
+            _write(pair.value, parts, unknown, depth + 1)
+        parts.append(Text.placed("}" if tree.pairs else "{}", end))
+    elif isinstance(tree, Seq):
+        for number, item in enumerate(tree.items):
+            parts.append(Text.placed(", " if number else "[", start if not number else item.span))
+            _write(item, parts, unknown, depth + 1)
+        parts.append(Text.placed("]" if tree.items else "[]", end))
+    else:
+        unknown += [(p.span, p.unknown) for p in pieces_of(tree.word) if p.unknown]
+        bare = not isinstance(tree.literal, str) and tree.word.unknown is None and re.fullmatch(r"[\w.+-]+", tree.word.value)
+        parts.append(tree.word.content if bare else _quoted(tree.word.content))
+
+
+def _quoted(text: Text) -> Text:
+    """A JSON string; an escape takes the place of what it stands for."""
+    span = text.span
+    value = [json.dumps(c)[1:-1] for c in text.value]
+    starts = [at for at, written in zip(text.starts, value, strict=True) for _ in written]
+    stops = [at for at, written in zip(text.stops, value, strict=True) for _ in written]
+    return Text(
+        text.source,
+        f'"{"".join(value)}"',
+        (span.start, *starts, max(span.end, span.start)),
+        (span.start, *stops, max(span.end, span.start)),
+        span.start,
+    )
 
 
 def _with_unknown(launch: Launch, unknown: Sequence[tuple[Span, str]]) -> Launch:

@@ -66,9 +66,13 @@ EXPECTED: dict[str, list[tuple[int, str, list[str]]]] = {
                 *("--speculative-config", '{"method": "ngram", "num_speculative_tokens": 4}', "~--kv-cache-dtype", "~fp8"),
             ],
         ),
-        (34, "vllm serve", ["Qwen/Qwen3-8B", "--port", "8000", "?--max-num-seqs=${var.sequences}"]),
-        (56, "image", ["--model", "Qwen/Qwen3-32B", "--gpu-memory-utilization", "0.9"]),
-        (66, "env", ["model=Qwen/Qwen3-32B", "tensor-parallel-degree=?max", "max-model-len=16384"]),
+        (35, "vllm serve", ["Qwen/Qwen3-8B", "--port", "8000", "?--max-num-seqs=${var.sequences}"]),
+        (57, "image", ["--model", "Qwen/Qwen3-32B", "--gpu-memory-utilization", "0.9"]),
+        (67, "env", ["model=Qwen/Qwen3-32B", "tensor-parallel-degree=?max", "max-model-len=16384"]),
+    ],
+    "charts.tf": [
+        (13, "chart", ["--gpu-memory-utilization", "0.9", "model=Qwen/Qwen3-8B", "max-model-len=16384", "dtype=?var.dtype"]),
+        (33, "image", ["--model", "Qwen/Qwen3-4B", "--max-model-len", "8192"]),
     ],
     "chat.nomad": [(7, "image", ["--model", "Qwen/Qwen2.5-7B-Instruct", "--max-model-len", "8192"])],
     "machine.nix": [
@@ -156,6 +160,7 @@ def test_what_surrounds_containers() -> None:
     terraform = sample("main.tf")
     assert [h.value for h in terraform[2].hints] == ["g6e.2xlarge"]
     assert terraform[1].env["HF_TOKEN"].value is None
+    assert [(h.kind, h.value) for h in terraform[1].hints] == [("gke-accelerator", "nvidia-l4")]
     assert all(p.value == "vllm==0.12.0" for launch in sample("cells.ipynb") for p in launch.pins)
 
 

@@ -28,6 +28,7 @@ resource "kubernetes_deployment" "chat" {
   spec {
     template {
       spec {
+        node_selector = { "cloud.google.com/gke-accelerator" = "nvidia-l4" }
         container {
           name    = "server"
           image   = "vllm/vllm-openai:v0.10.2"
