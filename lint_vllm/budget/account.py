@@ -98,7 +98,7 @@ def account(config: EngineConfig, runtime: Runtime, asked: Asked | None = None) 
 def refused(refusal: Refusal, base: Budget, config: EngineConfig, outcome: Outcome = "arg_error") -> Budget:
     """A launch that the classes refuse; only likely when the model's facts are those of its base model."""
     sure: Confidence = "certain" if config.model.exact or refusal.kind in ("scheduler", "arguments") else "likely"
-    return replace(base, outcome=outcome, confidence=sure, phase=refusal.phase, details=(refusal.message, *base.details))
+    return replace(base, outcome=outcome, confidence=sure, phase=refusal.phase, refusal=refusal, details=(refusal.message, *base.details))
 
 
 def cache_without_weights(config: EngineConfig) -> tuple[CacheLayer, ...] | None:
@@ -203,7 +203,9 @@ def judged(
         pool = Quantity.exact(config.kv_cache_memory_bytes)
     elif requested is not None and known_weights is not None:
         used = combined(parts)
-        pool = Quantity(requested.low - used.high - reserved, requested.likely - used.likely - reserved, requested.high - used.low - reserved)
+        pool = Quantity(
+            requested.low - used.high - reserved, requested.likely - used.likely - reserved, requested.high - used.low - reserved
+        )
     peak = None if known_weights is None else known_weights + estimate.load_peak
     filled = replace(
         base,
@@ -218,7 +220,11 @@ def judged(
         graphs_inside=estimate.graphs_inside,
         kv_available=None if pool is None else pool.at_least(0),
     )
-    reasons = tuple(r for r in (loaded.reason if isinstance(loaded, Unknown) else None, None if total is not None else "the GPU is unknown") if r)
+    reasons = tuple(
+        r
+        for r in (loaded.reason if isinstance(loaded, Unknown) else None, None if total is not None else "the GPU is unknown")
+        if r
+    )
     if pool is None or (known_weights is None and config.kv_cache_memory_bytes is None):
         return replace(filled, unknown=reasons or ("the pool is unknown",), details=tuple(details))
 
@@ -278,7 +284,9 @@ def point(end: Literal["best", "likely", "worst"], budget: Budget, estimate: Run
         weights=small(budget.weights),
         load_peak=small(budget.load_peak),
         pool=large(pool),
-        graphs_beside=0.0 if estimate.graphs_inside or not estimate.cuda_graphs.high else small(estimate.cuda_graphs) + small(estimate.outside),
+        graphs_beside=0.0
+        if estimate.graphs_inside or not estimate.cuda_graphs.high
+        else small(estimate.cuda_graphs) + small(estimate.outside),
         ceiling=None,
     )
 
@@ -327,4 +335,6 @@ def demand_of(asked: Asked | None, config: EngineConfig, layout: KvPlan, pool: Q
     context = min(asked.context or length, length)
     usable = max(0, config.num_gpu_blocks_override or 0) * layout.bytes_per_block
     fits: Callable[[float], float] = lambda bytes_: layout.concurrency(usable or max(0.0, bytes_), context)  # noqa: E731
-    return Demand(asked.sequences, context, asked.origin, asked.stated, Quantity(fits(pool.low), fits(pool.likely), fits(pool.high)))
+    return Demand(
+        asked.sequences, context, asked.origin, asked.stated, Quantity(fits(pool.low), fits(pool.likely), fits(pool.high))
+    )

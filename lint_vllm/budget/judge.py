@@ -27,7 +27,7 @@ def judge(facts: Facts, changes: Mapping[str, object]) -> Budget:
     if isinstance(config, Unknown):
         return Budget("unknown", "certain", (config.reason,))
     if isinstance(config, Refusal):
-        return Budget("arg_error", _sure(facts), phase=config.phase, details=(config.message,), **_ledgerless(facts))
+        return Budget("arg_error", _sure(facts), phase=config.phase, refusal=config, details=(config.message,), **_ledgerless(facts))
     return _accounted(facts, config, asked_for(facts, config, changes))
 
 
@@ -102,7 +102,14 @@ def configure(facts: Facts, changes: Mapping[str, object]) -> EngineConfig | Ref
         capability = card.value.capability if isinstance(card, Known) else None
         release = newest_running(release, asked if isinstance(asked, str) else None, capability)
     config = resolve(
-        values, model, card.value if isinstance(card, Known) else None, count, release, environment(facts), usage, _drafts(facts, values)
+        values,
+        model,
+        card.value if isinstance(card, Known) else None,
+        count,
+        release,
+        environment(facts),
+        usage,
+        _drafts(facts, values),
     )
     if isinstance(config, EngineConfig):
         if release != facts.release.version:

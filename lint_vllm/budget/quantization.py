@@ -28,11 +28,15 @@ LAYER = re.compile(r"layers\.(\d+)\.(.+)")
 
 
 class Indivisible(Exception):
-    """A size that does not split over the ranks, or over a quantization group."""
+    """A size that does not split over the ranks."""
 
     def __init__(self, what: str, size: int, parts: int) -> None:
         super().__init__(f"{what} {size} is not divisible by {parts}")
         self.what, self.size, self.parts = what, size, parts
+
+
+class Misaligned(Indivisible):
+    """A rank's share of a quantized matrix that is no whole number of quantization groups or blocks."""
 
 
 class NotModelled(Exception):
@@ -82,7 +86,7 @@ class Grouped:
         out = sum(outputs)
         group = self.group if self.group > 0 else inputs
         if inputs % group:
-            raise Indivisible("quantized input size", inputs, group)
+            raise Misaligned("quantized input size", inputs, group)
         groups = inputs // group
         packed = int(inputs * out * self.bits) // 8
         zeros = int(groups * out * self.bits) // 8 if self.zeros else 0
@@ -106,10 +110,10 @@ class EightBit:
         if self.block is not None:
             rows, columns = self.block
             if row_split and inputs % columns:
-                raise Indivisible("FP8 block input size", inputs, columns)
+                raise Misaligned("FP8 block input size", inputs, columns)
             # the last of several merged matrices need not fill a block
             if any(o % rows for o in outputs[:-1]):
-                raise Indivisible("FP8 block output size", next(o for o in outputs if o % rows), rows)
+                raise Misaligned("FP8 block output size", next(o for o in outputs if o % rows), rows)
             scale = ceil_div(out, rows) * ceil_div(inputs, columns) * 4
         else:
             scale = (out if self.scales == "channel" else len(outputs)) * 4
@@ -140,7 +144,7 @@ class Fp4:
 
     def linear(self, inputs: int, outputs: Sequence[int], item: int, row_split: bool) -> int:
         if inputs % self.group:
-            raise Indivisible("FP4 input size", inputs, self.group)
+            raise Misaligned("FP4 input size", inputs, self.group)
         out = sum(outputs)
         return inputs * out // 2 + inputs // self.group * out + len(outputs) * 4 * self.tensor_scales
 
@@ -357,7 +361,9 @@ def _config_groups(groups: Mapping[str, Any], static: bool = False) -> list[tupl
         strategy = weights.get("strategy") or ("group" if size else "tensor")
         form: Format
         if bits == 4 and kind == "float":
-            form = Fp4(int(size or 16), 2 if int(size or 16) == 16 and isinstance(inputs, Mapping) else (1 if int(size or 16) == 16 else 0))
+            form = Fp4(
+                int(size or 16), 2 if int(size or 16) == 16 and isinstance(inputs, Mapping) else (1 if int(size or 16) == 16 else 0)
+            )
         elif bits == 8 and strategy == "block":
             block = weights.get("block_structure") or (128, 128)
             form = EightBit("tensor", (int(block[0]), int(block[1])))
@@ -389,7 +395,9 @@ def _mxfp4(q: Quantization, capability: tuple[int, int] | None) -> Scheme:
 
 def _bitsandbytes(q: Quantization, capability: tuple[int, int] | None) -> Scheme:
     bits = 8.0 if q.bits == 8 else 4.25
-    return Scheme.of([(("Linear",), Average(bits))], _names(q.config, "llm_int8_skip_modules"), substring=True, exact=False, towers=False)
+    return Scheme.of(
+        [(("Linear",), Average(bits))], _names(q.config, "llm_int8_skip_modules"), substring=True, exact=False, towers=False
+    )
 
 
 def _average(bits: float) -> Callable[[Quantization, tuple[int, int] | None], Scheme]:

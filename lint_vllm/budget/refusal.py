@@ -9,6 +9,7 @@ from lint_vllm.frozen import dataclass
 RefusalKind = Literal[
     "arguments",
     "parallel",
+    "quant_group",
     "dtype",
     "quantization",
     "kv_cache_dtype",

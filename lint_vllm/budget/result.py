@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Literal
 
 from lint_vllm.budget.quantity import Quantity
+from lint_vllm.budget.refusal import Refusal
 from lint_vllm.frozen import dataclass
 
 Outcome = Literal[
@@ -74,6 +75,8 @@ class Budget:
     """What happens at the pessimistic end; a start with another outcome here is *possible* to fail."""
     graphs_inside: bool = True
     """Whether CUDA graphs are taken out of the share (since 0.20.2) or captured beside it."""
+    refusal: Refusal | None = None
+    """What vLLM refuses before memory matters, where ``outcome`` is ``arg_error``."""
     details: tuple[str, ...] = ()
     """Plain sentences on how items were concluded (dtype on this card, graphs outside the share ...)."""
 

@@ -17,7 +17,9 @@ from lint_vllm.facts.model import Model
 from lint_vllm.facts.model_config import positive
 
 
-def quantization(given: Mapping[str, Any], model: Model, card: Card | None, dtype: str, release: str) -> tuple[str | None, bool] | Refusal:
+def quantization(
+    given: Mapping[str, Any], model: Model, card: Card | None, dtype: str, release: str
+) -> tuple[str | None, bool] | Refusal:
     """The method in effect, and whether a 16-bit checkpoint is quantized while loading."""
     asked = given.get("quantization")
     stored = model.quantization.method if model.quantization is not None else None
@@ -35,7 +37,9 @@ def quantization(given: Mapping[str, Any], model: Model, card: Card | None, dtyp
         families = [table.get(x, {}).get("family", x) for x in (asked, stored)]
         if families[0] != families[1] and not (stored == "gptq" and asked in ("moe_wna16", "inc")) and asked != "humming":
             return Refusal(
-                "quantization", f"the checkpoint is quantized with {stored}, --quantization asks for {asked}", dests=("quantization",)
+                "quantization",
+                f"the checkpoint is quantized with {stored}, --quantization asks for {asked}",
+                dests=("quantization",),
             )
     if entry is not None:
         capability = card.capability if card is not None and card.vendor == "nvidia" else None
@@ -47,7 +51,11 @@ def quantization(given: Mapping[str, Any], model: Model, card: Card | None, dtyp
                 dests=("quantization",),
             )
         if dtype not in entry["dtypes"]:
-            return Refusal("quantization", f"{method} does not run in {dtype}: use {' or '.join(entry['dtypes'])}", dests=("dtype", "quantization"))
+            return Refusal(
+                "quantization",
+                f"{method} does not run in {dtype}: use {' or '.join(entry['dtypes'])}",
+                dests=("dtype", "quantization"),
+            )
     return method, stored is None
 
 
@@ -66,13 +74,19 @@ def parallel(
             dests=("tensor_parallel_size",),
         )
     if experts and not model.experts:
-        return Refusal("parallel", f"--enable-expert-parallel needs a mixture-of-experts model; {model.id} has no experts", dests=("enable_expert_parallel",))
+        return Refusal(
+            "parallel",
+            f"--enable-expert-parallel needs a mixture-of-experts model; {model.id} has no experts",
+            dests=("enable_expert_parallel",),
+        )
     world = tp * pp * pcp
     executor, nodes = given.get("distributed_executor_backend"), given.get("nnodes")
     local = executor != "ray" and not (isinstance(nodes, int) and nodes > 1) and given.get("data_parallel_backend") != "ray"
     if gpu_count is not None and gpu_count > 0 and local:
         replicas = given.get("data_parallel_size_local")
-        replicas = replicas if isinstance(replicas, int) and replicas > 0 else (1 if given.get("data_parallel_rank") is not None else dp)
+        replicas = (
+            replicas if isinstance(replicas, int) and replicas > 0 else (1 if given.get("data_parallel_rank") is not None else dp)
+        )
         if world * replicas > gpu_count:
             parts = f"tensor {tp} x pipeline {pp}" + (f" x data {replicas}" if replicas > 1 else "")
             return Refusal(
@@ -82,7 +96,11 @@ def parallel(
             )
     if dcp > 1:
         if tp % dcp:
-            return Refusal("parallel", f"tensor parallel size {tp} does not divide by decode context parallel size {dcp}", dests=("decode_context_parallel_size",))
+            return Refusal(
+                "parallel",
+                f"tensor parallel size {tp} does not divide by decode context parallel size {dcp}",
+                dests=("decode_context_parallel_size",),
+            )
         if not model.mla and model.kv_heads and heads:
             if tp <= model.kv_heads:
                 return Refusal(
@@ -91,16 +109,30 @@ def parallel(
                     dests=("decode_context_parallel_size", "tensor_parallel_size"),
                 )
             if dcp > tp // model.kv_heads:
-                return Refusal("parallel", f"decode context parallel size {dcp} is above {tp // model.kv_heads} (tensor parallel size / KV heads)", dests=("decode_context_parallel_size",))
+                return Refusal(
+                    "parallel",
+                    f"decode context parallel size {dcp} is above {tp // model.kv_heads} (tensor parallel size / KV heads)",
+                    dests=("decode_context_parallel_size",),
+                )
             if (heads // model.kv_heads) % dcp:
-                return Refusal("parallel", f"{heads // model.kv_heads} query heads per KV head do not divide by decode context parallel size {dcp}", dests=("decode_context_parallel_size",))
+                return Refusal(
+                    "parallel",
+                    f"{heads // model.kv_heads} query heads per KV head do not divide by decode context parallel size {dcp}",
+                    dests=("decode_context_parallel_size",),
+                )
     return None
 
 
-def scheduler(given: Mapping[str, Any], tokens: int, sequences: int, length: int, chunked: bool, model: Model, prefix: bool) -> Refusal | None:
+def scheduler(
+    given: Mapping[str, Any], tokens: int, sequences: int, length: int, chunked: bool, model: Model, prefix: bool
+) -> Refusal | None:
     """Batched tokens against sequences and length."""
     if tokens < 1 or sequences < 1:
-        return Refusal("scheduler", "--max-num-batched-tokens and --max-num-seqs must be positive", dests=("max_num_batched_tokens", "max_num_seqs"))
+        return Refusal(
+            "scheduler",
+            "--max-num-batched-tokens and --max-num-seqs must be positive",
+            dests=("max_num_batched_tokens", "max_num_seqs"),
+        )
     if tokens < length and not chunked:
         return Refusal(
             "scheduler",
@@ -109,16 +141,26 @@ def scheduler(given: Mapping[str, Any], tokens: int, sequences: int, length: int
         )
     if tokens < sequences:
         return Refusal(
-            "scheduler", f"--max-num-batched-tokens {tokens:,} is below --max-num-seqs {sequences:,}", dests=("max_num_batched_tokens", "max_num_seqs")
+            "scheduler",
+            f"--max-num-batched-tokens {tokens:,} is below --max-num-seqs {sequences:,}",
+            dests=("max_num_batched_tokens", "max_num_seqs"),
         )
     active = given.get("max_num_active_seqs")
     if isinstance(active, int) and active > sequences:
-        return Refusal("scheduler", f"--max-num-active-seqs {active} is above --max-num-seqs {sequences}", dests=("max_num_active_seqs",))
+        return Refusal(
+            "scheduler", f"--max-num-active-seqs {active} is above --max-num-seqs {sequences}", dests=("max_num_active_seqs",)
+        )
     threshold = given.get("long_prefill_token_threshold")
     if isinstance(threshold, int) and threshold > length:
-        return Refusal("scheduler", f"--long-prefill-token-threshold {threshold:,} is above max-model-len {length:,}", dests=("long_prefill_token_threshold",))
+        return Refusal(
+            "scheduler",
+            f"--long-prefill-token-threshold {threshold:,} is above max-model-len {length:,}",
+            dests=("long_prefill_token_threshold",),
+        )
     if model.hybrid_state and prefix and not chunked:
-        return Refusal("other", "prefix caching of a Mamba or linear-attention model needs chunked prefill", dests=("enable_chunked_prefill",))
+        return Refusal(
+            "other", "prefix caching of a Mamba or linear-attention model needs chunked prefill", dests=("enable_chunked_prefill",)
+        )
     return None
 
 
@@ -143,7 +185,9 @@ def checkpoint_kv_dtype(model: Model) -> str | None:
     return None
 
 
-def kv_dtype(given: Mapping[str, Any], model: Model, dtype: str, card: Card | None, release: str) -> tuple[str, tuple[str, ...]] | Refusal:
+def kv_dtype(
+    given: Mapping[str, Any], model: Model, dtype: str, card: Card | None, release: str
+) -> tuple[str, tuple[str, ...]] | Refusal:
     """The KV dtype in effect and the layers that keep the model's dtype."""
     asked = str(given.get("kv_cache_dtype", "auto"))
     table = engine_data()["kv_dtypes"]
@@ -164,7 +208,12 @@ def kv_dtype(given: Mapping[str, Any], model: Model, dtype: str, card: Card | No
             n = min(2, count // 2)
             layers += [str(i) for i in (*range(n), *range(count - n, count))]
     if asked.endswith("_ds_mla") and not (model.mla and positive(model.text.get("index_topk"))):
-        return Refusal("kv_cache_dtype", f"KV cache dtype {asked} is for sparse latent attention (DeepSeek-V3.2 and later) only", "weight loading", dests)
+        return Refusal(
+            "kv_cache_dtype",
+            f"KV cache dtype {asked} is for sparse latent attention (DeepSeek-V3.2 and later) only",
+            "weight loading",
+            dests,
+        )
     if asked.startswith("nvfp4") and not asked.endswith("_ds_mla") and model.mla:
         return Refusal("kv_cache_dtype", f"KV cache dtype {asked} does not run with latent attention", dests=dests)
     if asked == "auto":

@@ -14,8 +14,9 @@ from lint_vllm.budget.architectures import build
 from lint_vllm.budget.engine_config import EngineConfig, Lora
 from lint_vllm.budget.ledger import CacheLayer, Ledger, Rank
 from lint_vllm.budget.quantity import GIB, Quantity
-from lint_vllm.budget.quantization import EightBit, Indivisible, NotModelled, Scheme, scheme_of
-from lint_vllm.budget.refusal import Refusal
+from lint_vllm.budget.quantization import EightBit, Indivisible, Misaligned, NotModelled, Scheme, scheme_of
+from lint_vllm.budget.refusal import Refusal, RefusalKind
+from lint_vllm.budget.verify import expert_blocks
 from lint_vllm.facts.model import Model, Quantization
 from lint_vllm.frozen import dataclass
 from lint_vllm.known import Unknown
@@ -98,7 +99,14 @@ def built(model: Model, rank: Rank, scheme: Scheme, key: object) -> Built:
     if first is None:
         raise NotModelled("a pipeline without stages")
     result = Built(
-        first.bytes, tuple(first.caches), scheme.exact, first.uncertain, tuple(first.notes), tuple(first.loras), tuple(stages), tuple(ranges)
+        first.bytes,
+        tuple(first.caches),
+        scheme.exact,
+        first.uncertain,
+        tuple(first.notes),
+        tuple(first.loras),
+        tuple(stages),
+        tuple(ranges),
     )
     _BUILT[place] = (model, result)
     while len(_BUILT) > _KEPT:
@@ -127,13 +135,23 @@ def lora_bytes(linears: Sequence[tuple[str, int, tuple[int, ...], str]], lora: L
 
 def weights(config: EngineConfig) -> Weights | Refusal | Unknown:
     """The weights of a launch, or why they cannot be told, or why the model cannot be built at this split."""
+    ranks = 1 if config.expert_parallel else rank_of(config).expert_tp or 1
+    blocks = expert_blocks(config.model, ranks, config.capability, config.release)
+    if blocks is not None:
+        return blocks
     try:
-        main = built(config.model, rank_of(config), scheme_for(config), (config.quantization, config.online_quantization, config.lora is None))
+        main = built(
+            config.model,
+            rank_of(config),
+            scheme_for(config),
+            (config.quantization, config.online_quantization, config.lora is None),
+        )
         draft, draft_caches, notes = _draft(config)
     except NotModelled as error:
         return Unknown(f"{error} is not modelled")
     except Indivisible as error:
-        return Refusal("parallel", f"{error}: tensor parallel size {config.tensor_parallel_size} does not fit this model", "weight loading",
+        kind: RefusalKind = "quant_group" if isinstance(error, Misaligned) else "parallel"
+        return Refusal(kind, f"{error}: tensor parallel size {config.tensor_parallel_size} does not fit this model", "weight loading",
                        ("tensor_parallel_size",))  # fmt: skip
     except (KeyError, TypeError, ValueError, AttributeError, IndexError, ZeroDivisionError, OverflowError) as error:
         return Unknown(f"the configuration of {config.model.id} cannot be read ({type(error).__name__}: {error})")
@@ -152,7 +170,11 @@ def weights(config: EngineConfig) -> Weights | Refusal | Unknown:
     elif config.offload_groups is not None and config.offload_groups[0] > 0:
         share = min(1.0, config.offload_groups[1] / config.offload_groups[0])
         quantity = Quantity(low * (1 - share), likely * (1 - share), high)
-    lora = lora_bytes(main.lora_linears, config.lora, config.dtype_bytes, config.tensor_parallel_size) if config.lora is not None else 0
+    lora = (
+        lora_bytes(main.lora_linears, config.lora, config.dtype_bytes, config.tensor_parallel_size)
+        if config.lora is not None
+        else 0
+    )
     return Weights(quantity, (*main.caches, *draft_caches), lora, (*main.notes, *notes), main.ranges)
 
 
@@ -183,14 +205,20 @@ def _plain_draft(draft: Model) -> Model:
 def _own_block(config: EngineConfig) -> tuple[int, tuple[CacheLayer, ...]] | None:
     """Multi-token-prediction blocks of the checkpoint: as many layers like the last one, with a projection of twice the width."""
     model = config.model
-    count = next((model.text[k] for k in ("num_nextn_predict_layers", "mtp_num_hidden_layers", "num_mtp_layers") if model.text.get(k)), None)
+    count = next(
+        (model.text[k] for k in ("num_nextn_predict_layers", "mtp_num_hidden_layers", "num_mtp_layers") if model.text.get(k)), None
+    )
     if not isinstance(count, int) or config.speculative is None or "mtp" not in config.speculative.method:
         return None
     rank = rank_of(config)
     scheme = scheme_for(config)
     main = built(model, rank, scheme, (config.quantization, config.online_quantization, config.lora is None))
     layers = model.num_layers or 1
-    fewer = replace(model, text={**model.text, "num_hidden_layers": layers - 1}, num_layers=layers - 1) if rank.pp == 1 and layers > 1 else None
+    fewer = (
+        replace(model, text={**model.text, "num_hidden_layers": layers - 1}, num_layers=layers - 1)
+        if rank.pp == 1 and layers > 1
+        else None
+    )
     if fewer is None:
         return None
     ledger = build(fewer, Ledger(rank, scheme))
