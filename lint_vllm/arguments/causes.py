@@ -8,7 +8,11 @@ import re
 from importlib import resources
 from typing import Any, Literal
 
+from lint_vllm.arguments.history import choices
 from lint_vllm.arguments.model import ArgumentSet, Problem
+from lint_vllm.arguments.tables import known_releases, load, table_for
+from lint_vllm.launch import Setting, Word
+from lint_vllm.source import Span
 
 Cause = Literal[
     "joined",  # flag and value in one word
@@ -29,6 +33,7 @@ Cause = Literal[
     "bad_value",  # any other value the release refuses, and missing values
     "conflict",  # flags that exclude or require each other
     "duplicate",  # given twice
+    "stray",  # a word that belongs to nothing
     "other",
 ]
 
@@ -66,63 +71,93 @@ def docker_option(flag: str) -> bool:
     return flag in _DOCKER
 
 
+def written_option(problem: Problem) -> Word | None:
+    """The word that holds the option as it stands in the file (``-ngl``, ``--ctx-size=8192``)."""
+    if problem.argument is not None and problem.argument.name is not None:
+        return problem.argument.name
+    if problem.words and problem.words[0].value.startswith("-"):
+        return problem.words[0]
+    return None
+
+
+def setting_at(args: ArgumentSet, span: Span) -> Setting | None:
+    """The named value whose key is underlined by a span."""
+    return next((s for s in args.launch.settings if s.name.value_span == span or s.name.span == span), None)
+
+
+def choice_added_in(flag: str | None, value: str | None, release: str) -> str | None:
+    """The first later release in which a value is one of an option's choices; ``None`` where it never is."""
+    if flag is None or value is None:
+        return None
+    later = known_releases()
+    for name in later[later.index(release) + 1 :] if release in later else ():
+        found = choices(flag, name)
+        if found is not None and value in found:
+            return name
+    return None
+
+
 def cause_of(problem: Problem, args: ArgumentSet) -> Cause:
     """The one cause of a problem, from what was written and what the release's table says."""
-    flag = (problem.flag or "").split("=")[0]
-    text = problem.span.text.strip("\"'")
-    word = problem.words[0].value if problem.words else text
-    launch = args.launch
-    if any(problem.span == w.value_span or w.span.contains(problem.span) for w in launch.doubled_entrypoint):
-        return "doubled"
     if problem.kind == "duplicate":
         return "duplicate"
-    if problem.kind in ("unknown", "removed", "stray", "ambiguous", "bad_value"):
-        if _JOINED.match(word) and problem.kind != "bad_value":
+    if any(w.span.contains(problem.span) for w in args.launch.doubled_entrypoint):
+        return "doubled"
+    option = written_option(problem)
+    written = option.value.split("=")[0] if option is not None else problem.flag or ""
+    if problem.kind in ("unknown", "removed", "stray", "ambiguous"):
+        if option is not None and _JOINED.match(option.value):
             return "joined"
-        if launch.form == "image" and docker_option(flag or word.split("=")[0]):
+        if args.launch.form == "image" and docker_option(written):
             return "docker"
-    if problem.kind == "removed":
-        return "removed"
-    if problem.kind in ("unknown", "ambiguous", "bad_value"):
-        written = _written_flag(problem)
-        if written is not None and plugin_package(written):
+    if problem.kind in ("unknown", "ambiguous", "bad_value", "stray"):
+        if plugin_package(written):
             return "plugin"
-        if written is not None and foreign_program(written):
+        if foreign_program(written):
             return "foreign"
-    if problem.kind == "ambiguous":
-        return "removed" if problem.removed_in else "ambiguous"
+    if problem.kind == "removed" or (problem.kind == "ambiguous" and problem.removed_in):
+        return "removed"
     if problem.kind == "unknown":
         return "too_new" if problem.introduced_in else "typo"
-    if problem.kind in ("unexpected_value", "stray"):
-        return "switch_value" if problem.known_flag is not None else "other"
+    if problem.kind == "unexpected_value" or (problem.kind == "stray" and problem.known_flag is not None):
+        return "switch_value"
     if problem.kind == "missing_value":
-        if problem.known_flag is None:
-            return "swallowed_model" if problem.argument is not None else "missing_model"
-        return "bad_value"
+        return (
+            "swallowed_model"
+            if problem.known_flag == "--served-model-name"
+            else "missing_model"
+            if problem.known_flag is None
+            else "bad_value"
+        )
+    if problem.kind == "bad_value":
+        return _value_cause(problem, args)
+    if problem.kind == "ambiguous":
+        return "ambiguous"
     if problem.kind == "conflict":
         return "conflict"
-    if problem.kind == "bad_value":
-        if problem.introduced_in:
-            return "too_new"
-        return _value_cause(problem)
-    return "other"
+    return "stray" if problem.kind == "stray" else "other"
 
 
-def _written_flag(problem: Problem) -> str | None:
-    """The option exactly as it stands in the file (``-ngl``), where it stands there."""
-    for word in problem.words[:1]:
-        return word.value.split("=")[0]
-    if problem.argument is not None and problem.argument.spelled:
-        return problem.argument.spelled
-    return problem.flag
-
-
-def _value_cause(problem: Problem) -> Cause:
+def _value_cause(problem: Problem, args: ArgumentSet) -> Cause:
     value = problem.value or ""
-    if problem.wants_json:
+    table = table_for(args.release.value)
+    option = load(table.release).by_flag.get(problem.known_flag or "")
+    if option is None:
+        return "bad_value"
+    if problem.introduced_in or choice_added_in(option.flag, value, table.release):
+        return "too_new"
+    if option.is_json:
         if _PAIRS.match(value):
             return "json_form"
-        return "json_quoting" if re.match(r"\s*[\\'\"]*[{\[]", value) else "json_form" if "=" in value else "bad_value"
-    if problem.wants_integer and _NUMBER.match(value):
+        return "json_quoting" if re.match(r"\s*[\\'\"]*[{\[]", value) and not _is_json(value) else "bad_value"
+    if "int" in option.type and _NUMBER.match(value) and not value.lstrip("-").isdigit():
         return "human_integer"
     return "bad_value"
+
+
+def _is_json(value: str) -> bool:
+    try:
+        json.loads(value)
+    except ValueError:
+        return False
+    return True

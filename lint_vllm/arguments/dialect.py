@@ -29,6 +29,7 @@ class Dialect:
     - ``class_text``: compilation config as ``python`` or ``json`` text; ``class_levels``: a bare level 0 to 3 as well.
     - ``image_entry``: what the entry point of the official image runs (``api_server``, ``serve``).
     - ``compilation_fills``: keys that a compilation config given on the command line gets by itself.
+    - ``unset_on``: dests of switches without a default that the release turns on where the model allows it.
     - ``lora_splits_once``: ``name=path`` may hold a second ``=``.
     """
 
@@ -54,6 +55,7 @@ class Dialect:
     image_entry: str
     lora_splits_once: bool
     compilation_fills: Mapping[str, Any]
+    unset_on: tuple[str, ...]
 
 
 @functools.lru_cache(maxsize=64)

@@ -11,7 +11,7 @@ from lint_vllm.arguments.history import flag_history
 from lint_vllm.arguments.matching import Refusal, Use
 from lint_vllm.arguments.model import Argument, Problem, ProblemKind
 from lint_vllm.arguments.nearest import nearest
-from lint_vllm.arguments.tables import FlagTable, Option
+from lint_vllm.arguments.tables import FlagTable, Option, history_of, release_key, states_of
 from lint_vllm.arguments.tokens import Token
 from lint_vllm.arguments.values import BadValue
 from lint_vllm.launch import Word
@@ -104,14 +104,16 @@ class Explainer:
             True,
             message,
             _name_span(token, name),
-            flag=name,
+            flag=_written(token, name),
             known_flag=known or (name if history is not None else None),
             value=_value_text(refusal),
             suggestions=suggestions,
             removed_in=removed,
             introduced_in=introduced,
             successor=successor,
+            argument=_as_argument(token, name),
             words=_words(token, *refusal.following),
+            setting=token.setting,
         )
 
     def _ambiguous(self, refusal: Refusal) -> Problem:
@@ -124,13 +126,15 @@ class Explainer:
             True,
             f"{refusal.spelling} could mean {listed} in vLLM {self.table.release}",
             _name_span(refusal.token, refusal.spelling),
-            flag=refusal.spelling,
+            flag=_written(refusal.token, refusal.spelling),
             known_flag=refusal.spelling if history else None,
             value=_value_text(refusal),
             suggestions=refusal.candidates,
             removed_in=removed,
             successor=successor if removed else None,
+            argument=_as_argument(refusal.token, refusal.spelling),
             words=_words(refusal.token, *refusal.following),
+            setting=refusal.token.setting,
         )
 
     def _missing(self, refusal: Refusal) -> Problem:
@@ -142,9 +146,12 @@ class Explainer:
             True,
             f"{refusal.spelling} needs {several}",
             refusal.token.span,
-            flag=refusal.spelling,
+            flag=_written(refusal.token, refusal.spelling),
             known_flag=option.flag,
+            wants_json=option.is_json,
+            wants_integer=option.wants_integer,
             words=_words(refusal.token),
+            setting=refusal.token.setting,
         )
 
     def _unexpected(self, refusal: Refusal) -> Problem:
@@ -156,11 +163,12 @@ class Explainer:
             True,
             f"{refusal.spelling} is a switch and takes no value",
             value.span,
-            flag=refusal.spelling,
+            flag=_written(refusal.token, refusal.spelling),
             known_flag=option.flag,
             value=value.text,
             suggestions=self._instead(option, value.text),
             words=_words(refusal.token),
+            setting=refusal.token.setting,
         )
 
     def _stray(self, refusal: Refusal) -> Problem:
@@ -170,9 +178,10 @@ class Explainer:
             value = token.cut(name.end()) if name.end() < len(token.text) else None
             return self._unknown(replace(refusal, kind="unknown", spelling=name.group(), value=value))
         suggestions = self.meant(refusal)
-        if after is not None:
-            message = f"{after.flag} is a switch and takes no value; {token.text!r} belongs to nothing"
-            suggestions = self._instead(after, token.text) or suggestions
+        option = after.option if after is not None else None
+        if option is not None:
+            message = f"{option.flag} is a switch and takes no value; {token.text!r} belongs to nothing"
+            suggestions = self._instead(option, token.text) or suggestions
         elif suggestions:
             message = f"{token.text!r} is no option as written"
         else:
@@ -182,11 +191,12 @@ class Explainer:
             True,
             message,
             token.span,
-            flag=after.flag if after is not None else None,
-            known_flag=after.flag if after is not None else None,
+            flag=_written(after.name, after.spelling) if after is not None else None,
+            known_flag=option.flag if option is not None else None,
             value=token.text,
             suggestions=suggestions,
-            words=_words(token),
+            words=_words(token) if after is None else _words(after.name, token),
+            setting=token.setting,
         )
 
     def _help(self, refusal: Refusal) -> Problem:
@@ -213,12 +223,26 @@ class Explainer:
             True,
             f"{use.option.flag} {_short(token.text)}: {error}",
             span,
-            flag=use.spelling,
+            flag=_written(use.name, use.spelling),
             known_flag=use.option.flag,
             value=token.text,
             suggestions=folded or close,
-            words=_words(*(token for token in use.values if not use.attached)) or _words(use.name),
+            introduced_in=self._later_choice(use.option, token.text),
+            wants_json=use.option.is_json,
+            wants_integer=use.option.wants_integer,
+            words=_words(use.name) if use.attached else _words(use.name, *use.values),
+            setting=use.name.setting,
         )
+
+    def _later_choice(self, option: Option, value: str) -> str | None:
+        """The first later release that lists a value which this one's list lacks."""
+        if option.choices is None:
+            return None
+        key = release_key(self.table.release)
+        for release, state in states_of(history_of("options").get((option.flag,), [])):
+            if state is not None and release_key(release) > key and value in [str(c) for c in state.get("choices") or ()]:
+                return release
+        return None
 
     @staticmethod
     def option_as_model(model: str, span: Span, release: str) -> Problem:
@@ -298,6 +322,31 @@ class Explainer:
             value=argument.raw,
             argument=argument,
         )
+
+
+def _written(token: Token, name: str) -> str:
+    """The name as it stands in the file, underscores kept."""
+    return token.place.value.partition("=")[0] if token.word is not None and len(token.place.value) == len(token.text) else name
+
+
+def _as_argument(token: Token, name: str) -> Argument | None:
+    """A refused named value as an argument, so that it can be taken out."""
+    setting = token.setting
+    if setting is None:
+        return None
+    value = setting.value
+    return Argument(
+        dest=name.lstrip("-").replace("-", "_"),
+        flag=name,
+        value=setting.literal,
+        name_span=setting.name.value_span,
+        value_span=value.value_span if value is not None else None,
+        raw=value.value if value is not None else None,
+        setting=setting,
+        spelled=setting.name.value,
+        conditional=setting.conditional,
+        from_config=token.from_config,
+    )
 
 
 def _words(*tokens: Token) -> tuple[Word, ...]:

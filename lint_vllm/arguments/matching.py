@@ -50,7 +50,7 @@ class Refusal:
     following: tuple[Token, ...] = ()
     candidates: tuple[str, ...] = ()
     value: Token | None = None
-    after: Option | None = None
+    after: Use | None = None
     """For a stray word: the switch it stands behind."""
 
 
@@ -149,7 +149,7 @@ class _Run:
             end += 1
         return end
 
-    def _plain(self, at: int, after: Option | None = None) -> int:
+    def _plain(self, at: int, after: Use | None = None) -> int:
         """Plain words up to the next option: the model where one is wanted, else words that belong to nothing."""
         end = self._run_of_plain(at)
         uncertain = False
@@ -170,7 +170,7 @@ class _Run:
                 self._unowned(token, after)
         return end
 
-    def _unowned(self, token: Token, after: Option | None) -> None:
+    def _unowned(self, token: Token, after: Use | None) -> None:
         self.out.refusals.append(Refusal("stray", token, value=token, after=after))
 
     def _option(self, at: int) -> int:
@@ -186,7 +186,7 @@ class _Run:
         if option.is_switch:
             self._use(option, token, found.spelling, (), False)
             end = self._run_of_plain(at + 1)
-            return self._plain(at + 1, option) if end > at + 1 else end
+            return self._plain(at + 1, self.out.uses[-1]) if end > at + 1 else end
         count = self._count(option, at + 1)
         if count is None:
             following = self.tokens[at + 1 : at + 2] if self.pattern[at + 1 : at + 2] == "A" else ()

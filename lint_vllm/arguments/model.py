@@ -92,12 +92,11 @@ class Problem:
     introduced_in: str | None = None
     successor: str | None = None
     stage: Literal["parser", "config"] = "parser"
-    wants_json: bool = False
-    """The option takes JSON (or dotted keys)."""
-    wants_integer: bool = False
     argument: Argument | None = None
     words: tuple[Word, ...] = ()
-    """The words concerned, for edits that take them out."""
+    """The words concerned, the option's first, for edits that take them out."""
+    setting: Setting | None = None
+    """The named value concerned, where it was not a word."""
     related: Span | None = None
 
 
@@ -123,6 +122,8 @@ class ArgumentSet:
     """What configuration classes object to after the parser accepted (``stage`` "config"), from the arguments alone."""
     form: str = "serve"
     """Whose parser read it: ``serve``, ``api_server``, ``python``."""
+    unset_on: tuple[str, ...] = ()
+    """Switches (dests) without a default that the release turns on by itself."""
 
     def get(self, dest: str) -> Argument | None:
         """The occurrence that counts, by dest or by flag name with dashes."""
@@ -142,6 +143,10 @@ class ArgumentSet:
         if argument is not None or (not self.complete and dest not in self.defaults):
             return Unknown(f"{dest} depends on a condition")
         return self.defaults.get(dest)
+
+    def default_is_on(self, dest: str) -> bool:
+        """Whether a switch is on when nothing is said: its default is true, or the release decides for it."""
+        return self.defaults.get(dest) is True or dest in self.unset_on
 
     def given(self, dest: str) -> bool:
         return self.get(dest) is not None

@@ -116,7 +116,13 @@ class _Reading:
         order = {id(token): i for i, token in enumerate(tokens)}
         spoken.sort(key=lambda item: order.get(item[0], len(order)))
         model, model_span, missing = self._model(outcome)
-        problems = [*(p for p in early if p.is_error), *ambiguous, *(problem for _, problem in spoken), *missing, *unowned]
+        problems = [
+            *(self._swallowed(p) for p in early if p.is_error),
+            *ambiguous,
+            *(problem for _, problem in spoken),
+            *map(self._swallowed, missing),
+            *unowned,
+        ]
         values = self._values()
         if not problems:
             problems += self._checks("parser", values)
@@ -134,6 +140,7 @@ class _Reading:
             complete=self.trouble.complete,
             late_problems=tuple(late),
             form=self.form,
+            unset_on=self.dialect.unset_on,
         )
 
     def _tokens(self) -> list[Token]:
@@ -176,13 +183,13 @@ class _Reading:
         if self.dialect.config_needs == "word":
             if at == 0:
                 message = "`vllm serve` of this release wants the model before --config"
-                self.trouble.add(Problem("missing_value", True, message, option.span, "--config", "--config"))
+                self.trouble.add(Problem("missing_value", True, message, option.span, "--config"))
             return [*before[:1], *from_file, *before[1:], *after]
         if before and not before[0].text.startswith("-"):
             return [before[0], *from_file, *before[1:], *after]
         if not any(token.text == "--model" for token in from_file) and self.trouble.complete:
             message = "no model: neither the first word nor a `model` key of the --config file"
-            self.trouble.add(Problem("missing_value", True, message, option.span, "--config", "--config"))
+            self.trouble.add(Problem("missing_value", True, message, option.span, "--config"))
         return [*from_file, *before, *after]
 
     def _config_file(self, file: Token) -> list[Token]:
@@ -344,12 +351,23 @@ class _Reading:
         if not self.trouble.complete or self.launch.form == "config":
             return Unknown("the model is given elsewhere"), None, []
         if required:
-            if any(problem.kind == "missing_value" and problem.known_flag == "--config" for problem in self.trouble.problems):
+            if any(problem.kind == "missing_value" for problem in self.trouble.problems):
                 return None, None, []
             problem = Problem("missing_value", True, "`vllm serve` needs a model", self.launch.command, flag="model_tag")
             return None, None, [problem]
         default = self.table.defaults.get("model")
         return default if isinstance(default, str) else None, None, []
+
+    def _swallowed(self, problem: Problem) -> Problem:
+        """A missing model, with the argument that seems to have taken it along."""
+        if problem.kind != "missing_value" or problem.known_flag is not None:
+            return problem
+        taker = next((a for a in reversed(self.arguments) if self._swallows(a)), None)
+        return replace(problem, argument=taker) if taker is not None else problem
+
+    def _swallows(self, argument: Argument) -> bool:
+        option = self.flags.get(argument.flag)
+        return option is not None and option.takes_many and len(argument.words) > 1
 
     def _values(self) -> Mapping[str, object]:
         found: dict[str, object] = {}

@@ -91,6 +91,8 @@ def _refused(owner: str, name: str, setting: Setting, table: FlagTable, names: f
         removed_in=removed,
         introduced_in=introduced,
         successor=successor,
+        argument=_argument(name, setting, table),
+        setting=setting,
     )
 
 

@@ -144,6 +144,10 @@ class Option:
         return any(word in self.type for word in ("json", "dict", "dataclass", "from_cli", "keywords"))
 
     @property
+    def wants_integer(self) -> bool:
+        return "int" in self.type and not self.is_json
+
+    @property
     def config_class(self) -> str | None:
         """The configuration class whose fields are the keys of the JSON value."""
         for word in ("dataclass(", "from_cli(", "from_json(", "keywords("):

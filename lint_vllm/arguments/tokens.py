@@ -125,7 +125,6 @@ def model_option_first(tokens: list[Token], dialect: Dialect, trouble: Trouble) 
                     "with --served-model-name, `vllm serve` wants the model as its first word",
                     named.span,
                     flag="--served-model-name",
-                    known_flag="--served-model-name",
                     words=_words(named),
                 )
             )
@@ -200,7 +199,9 @@ def _dropped(setting: Setting, key: str) -> Problem:
     span = setting.name.value_span if setting.value is None else setting.name.value_span.to(setting.value.value_span)
     flag = "--" + key.replace("_", "-")
     message = f"{key}: false in a --config file has no effect in this release; write no-{flag[2:]}: true"
-    return Problem("ignored", False, message, span, flag=flag, value="false", suggestions=(f"no-{flag[2:]}: true",))
+    return Problem(
+        "ignored", False, message, span, flag=flag, value="false", suggestions=(f"no-{flag[2:]}: true",), setting=setting
+    )
 
 
 def normalized(tokens: Sequence[Token], dialect: Dialect) -> list[Token]:

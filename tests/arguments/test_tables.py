@@ -199,7 +199,7 @@ def test_every_removed_flag_says_what_to_do() -> None:
     for flag in history._flag_points():
         found = history.flag_history(flag)
         assert found is not None
-        short_lived = flag.startswith("--no-") or len(found.spans) == 1 and found.introduced >= "0.2"
+        short_lived = flag.startswith("--no-") or found.introduced >= "0.2"
         if found.removed and not short_lived:
             assert found.successor is not None, flag
 
