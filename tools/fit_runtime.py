@@ -33,8 +33,10 @@ from lint_vllm.budget.model_runner import model_runner
 from lint_vllm.budget.quantity import GIB
 
 ROOT = HERE.parent
-DRAWN_TO_ONE = 3.0
+DRAWN_TO_ONE = 6.0
 """Weight of the squared logarithm of a factor against the mean error of the sources."""
+OUTLIER = 0.35
+"""Errors beyond this factor (1.4) count no further: they are launches that the formula does not describe."""
 FACTORS = ("forward", "sampler_v0", "sampler_v1", "sampler_v2", "encoder", "graphs", "framework")
 LEFT_OUT_NOTES = ("sleep", "leak", "hurried")
 """Words of notes on launches whose figures do not show what the formula is about."""
@@ -102,7 +104,7 @@ def loss(chosen: Sequence[Sample], factors: Mapping[str, float]) -> float:
     by_source: dict[str, list[float]] = defaultdict(list)
     for sample in chosen:
         off = abs(math.log(max(sample.features.total(factors), 0.05) / sample.measured))
-        by_source[sample.judged.start.source].append(min(off, 1.0))
+        by_source[sample.judged.start.source].append(min(off, OUTLIER))
     error = sum(sum(errors) / len(errors) for errors in by_source.values())
     return error + DRAWN_TO_ONE * sum(math.log(factor) ** 2 for factor in factors.values())
 
