@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 from lint_vllm.arguments.history import choices
 from lint_vllm.arguments.model import ArgumentSet, Problem
-from lint_vllm.arguments.tables import known_releases, load, table_for
+from lint_vllm.arguments.tables import known_releases, load, table_release
 from lint_vllm.launch import Setting, Word
 from lint_vllm.source import Span
 
@@ -140,11 +140,11 @@ def cause_of(problem: Problem, args: ArgumentSet) -> Cause:
 
 def _value_cause(problem: Problem, args: ArgumentSet) -> Cause:
     value = problem.value or ""
-    table = table_for(args.release.value)
-    option = load(table.release).by_flag.get(problem.known_flag or "")
+    release = table_release(args.release.value)[0]
+    option = load(release).by_flag.get(problem.known_flag or "")
     if option is None:
         return "bad_value"
-    if problem.introduced_in or choice_added_in(option.flag, value, table.release):
+    if problem.introduced_in or choice_added_in(option.flag, value, release):
         return "too_new"
     if option.is_json:
         if _PAIRS.match(value):

@@ -12,7 +12,9 @@ from collections.abc import Iterator
 from lint_vllm.arguments.causes import cause_of
 from lint_vllm.edits import replace_value
 from lint_vllm.judgement import softened
-from lint_vllm.rule import Applicability, ArgumentSet, Bad, Facts, Finding, Fix, Good, Severity, rule
+from lint_vllm.rule import Applicability, ArgumentSet, Bad, Facts, Finding, Fix, Good, Problem, Severity, rule
+
+_OWN_RULES = ("max_lora_rank", "quantization", "load_format", "max_num_batched_tokens", "speculative_config", "kv_cache_dtype")
 
 
 @rule(
@@ -32,27 +34,30 @@ from lint_vllm.rule import Applicability, ArgumentSet, Bad, Facts, Finding, Fix,
     ),
 )
 def bad_value(args: ArgumentSet, facts: Facts, options: object) -> Iterator[Finding]:
+    causes = {id(p): cause_of(p, args) for p in args.problems if p.is_error}
+    only_stray = set(causes.values()) == {"stray"}
     for problem in args.problems:
-        if not problem.is_error or cause_of(problem, args) != "bad_value":
+        cause = causes.get(id(problem))
+        dest = (problem.known_flag or "").lstrip("-").replace("-", "_")
+        if (cause != "bad_value" or dest in _OWN_RULES) and not (cause == "stray" and only_stray):
             continue
-        near = problem.suggestions[:1]
         yield Finding(
             problem.span,
-            f"vLLM {facts.release.version} refuses this argument: {problem.message}",
-            fixes=tuple(
-                Fix(
-                    f"write {value}",
-                    edits=replace_value(problem.argument, value) if problem.argument is not None else (),
-                    applicability=Applicability.UNSAFE,
-                )
-                for value in near
-            ),
+            f"vLLM {facts.release.version} refuses this at argument parsing: {problem.message}",
+            fixes=tuple(_nearest(problem)),
             severity=softened(facts, Severity.ERROR),
         )
     for problem in args.late_problems:
-        if problem.is_error and problem.kind == "bad_value":
+        dest = (problem.known_flag or "").lstrip("-").replace("-", "_")
+        if problem.is_error and problem.kind == "bad_value" and dest not in _OWN_RULES:
             yield Finding(
                 problem.span,
-                f"vLLM {facts.release.version} parses this, and its configuration then refuses it: {problem.message}",
+                f"vLLM {facts.release.version} parses this, and refuses it when it configures itself: {problem.message}",
                 severity=softened(facts, Severity.ERROR),
             )
+
+
+def _nearest(problem: Problem) -> Iterator[Fix]:
+    for value in problem.suggestions[:1]:
+        edits = replace_value(problem.argument, value) if problem.argument is not None else ()
+        yield Fix(f"write {value}", edits=edits, applicability=Applicability.UNSAFE if edits else Applicability.DISPLAY)

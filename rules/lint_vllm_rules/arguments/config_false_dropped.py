@@ -8,10 +8,14 @@ Wrong when: the option is off by default anyway.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from lint_vllm.arguments.history import negative_of
-from lint_vllm.rule import Applicability, ArgumentSet, Bad, Edit, Facts, Finding, Fix, Good, Severity, rule
+from lint_vllm.rule import Applicability, ArgumentSet, Bad, Edit, Facts, Finding, Fix, Good, Severity, Span, rule
+
+_DECIDED_ON = ("enable_prefix_caching", "enable_chunked_prefill", "async_scheduling")
+"""Unset means that vLLM decides: on wherever the model supports it."""
 
 
 @rule(
@@ -37,25 +41,27 @@ from lint_vllm.rule import Applicability, ArgumentSet, Bad, Edit, Facts, Finding
 )
 def config_false_dropped(args: ArgumentSet, facts: Facts, options: object) -> Iterator[Finding]:
     for problem in args.problems:
-        setting = problem.setting
-        if problem.kind != "ignored" or setting is None or setting.value is None or setting.literal is not False:
+        written = re.match(r"(?P<key>[\w-]+)(?P<gap>\s*:\s*)(?P<value>\S+)\Z", problem.span.text)
+        if problem.kind != "ignored" or problem.value != "false" or written is None or problem.flag is None:
             continue
-        if not args.default_is_on(setting.flag.replace("-", "_")):
+        dest = problem.flag.lstrip("-").replace("-", "_")
+        if args.defaults.get(dest) is not True and dest not in _DECIDED_ON:
             continue
-        negative = negative_of(f"--{setting.flag}", facts.release.table)
-        key, value = setting.name.editable, setting.value.editable
-        edits: tuple[Edit, ...] = ()
-        if negative is not None and key is not None and value is not None:
-            spelled = negative.lstrip("-").replace("-", "_") if "_" in key.text else negative.lstrip("-")
-            edits = (Edit(key, spelled), Edit(value, "true"))
+        source, start = problem.span.source, problem.span.start
+        key = Span(source, start, start + len(written["key"]))
+        value = Span(source, start + written.start("value"), problem.span.end)
+        negative = negative_of(problem.flag, facts.release.table)
+        spelled = (negative or f"--no-{problem.flag.lstrip('-')}").lstrip("-")
+        if "_" in written["key"]:
+            spelled = spelled.replace("-", "_")
         yield Finding(
-            setting.name.value_span,
-            f"vllm serve --config drops {setting.flag}: false, and vLLM {facts.release.version} keeps its default: on",
+            key,
+            f"vllm serve --config drops {problem.flag.lstrip('-')}: false, and vLLM {facts.release.version} keeps it on",
             fixes=(
                 Fix(
-                    f"write {(negative or '--no-' + setting.flag).lstrip('-')}: true",
-                    edits=edits,
-                    applicability=Applicability.SAFE if edits else Applicability.DISPLAY,
+                    f"write {spelled}: true",
+                    edits=(Edit(key, spelled), Edit(value, "true")) if negative is not None else (),
+                    applicability=Applicability.SAFE if negative is not None else Applicability.DISPLAY,
                 ),
             ),
         )

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lint_vllm.arguments.causes import cause_of
+from lint_vllm.arguments.causes import cause_of, choice_added_in
 from lint_vllm.judgement import softened
 from lint_vllm.rule import ArgumentSet, Bad, Facts, Finding, Fix, Good, Severity, rule
 
@@ -39,9 +39,10 @@ def flag_too_new(args: ArgumentSet, facts: Facts, options: object) -> Iterator[F
         if not problem.is_error or cause_of(problem, args) != "too_new":
             continue
         what = problem.value if problem.kind == "bad_value" and problem.value else problem.flag or problem.span.text
+        came = problem.introduced_in or choice_added_in(problem.known_flag, problem.value, facts.release.table)
         yield Finding(
             problem.span,
-            f"{what} first appears in vLLM {problem.introduced_in}; {facts.release.version} ({facts.release.origin}) refuses it at argument parsing",
-            fixes=(Fix(f"use vLLM {problem.introduced_in} or later"), Fix("leave it out")),
+            f"{what} first appears in vLLM {came}; {facts.release.version} ({facts.release.origin}) refuses it at argument parsing",
+            fixes=(Fix(f"use vLLM {came} or later"), Fix("leave it out")),
             severity=softened(facts, Severity.ERROR),
         )

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from lint_vllm.arguments.causes import cause_of
+from lint_vllm.judgement import softened
 from lint_vllm.rule import (
     Applicability,
     ArgumentSet,
@@ -68,7 +70,17 @@ class Limits(Options):
 )
 def flag_typo(args: ArgumentSet, facts: Facts, limits: Limits) -> Iterator[Finding]:
     for problem in args.problems:
-        if problem.kind != "unknown" or problem.flag is None or problem.introduced_in or problem.removed_in:
+        if (
+            not problem.is_error
+            or args.form == "python"
+            or problem.flag is None
+            or cause_of(problem, args) not in ("typo", "ambiguous")
+        ):
+            continue
+        if problem.kind == "ambiguous":
+            yield Finding(
+                problem.span, f"{problem.message}: argument parsing refuses the launch", severity=softened(facts, Severity.ERROR)
+            )
             continue
         near = problem.suggestions[0] if problem.suggestions else None
         close = near is not None and _distance(_bare(problem.flag), _bare(near)) <= limits.max_distance

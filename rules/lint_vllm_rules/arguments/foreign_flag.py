@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lint_vllm.arguments.causes import cause_of, foreign_program
+from lint_vllm.arguments.causes import cause_of, foreign_program, written_option
 from lint_vllm.edits import remove_words
 from lint_vllm.rule import Applicability, ArgumentSet, Bad, Facts, Finding, Fix, Good, Severity, Span, rule
 
@@ -35,7 +35,7 @@ def foreign_flag(args: ArgumentSet, facts: Facts, options: object) -> Iterator[F
     for problem in args.problems:
         if not problem.is_error or cause_of(problem, args) != "foreign":
             continue
-        word = problem.words[0] if problem.words else None
+        word = written_option(problem)
         written = (word.value if word is not None else problem.span.text).split("=")[0]
         found = foreign_program(written) or foreign_program(problem.flag or "")
         if found is None:

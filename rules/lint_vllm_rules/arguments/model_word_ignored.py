@@ -37,7 +37,7 @@ def model_word_ignored(args: ArgumentSet, facts: Facts, options: object) -> Iter
     if args.form != "api_server" or args.launch.form == "image":
         return
     for problem in args.problems:
-        if problem.kind != "ignored" or not problem.words or problem.setting is not None or problem.flag in ("--config", "config"):
+        if problem.kind != "ignored" or not problem.words or problem.flag != "model_tag":
             continue
         word = problem.words[0]
         if word.unknown is not None or args.given("model"):

@@ -9,8 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from lint_vllm.arguments.causes import setting_at
 from lint_vllm.arguments.history import keyword_history, successor_of
-from lint_vllm.edits import remove_argument
+from lint_vllm.edits import remove_elements
 from lint_vllm.judgement import softened
 from lint_vllm.rule import Applicability, ArgumentSet, Bad, Edit, Facts, Finding, Fix, Good, Problem, Severity, rule
 
@@ -49,19 +50,19 @@ def removed_kwarg(args: ArgumentSet, facts: Facts, options: object) -> Iterator[
         yield Finding(
             problem.span,
             f"{owner} does not take {name}{when}: TypeError in vLLM {facts.release.version} ({facts.release.origin}) before anything is loaded",
-            fixes=tuple(_ways(problem, name)),
+            fixes=tuple(_ways(args, problem, name)),
             severity=softened(facts, Severity.ERROR),
         )
 
 
-def _ways(problem: Problem, name: str) -> Iterator[Fix]:
+def _ways(args: ArgumentSet, problem: Problem, name: str) -> Iterator[Fix]:
     successor = successor_of("--" + name.replace("_", "-"))
     if successor is None:
         yield (
             Fix("leave it out") if not problem.suggestions else Fix(f"write {problem.suggestions[0].lstrip('-').replace('-', '_')}")
         )
         return
-    setting = problem.setting
+    setting = setting_at(args, problem.span)
     inverse = successor.flag.lstrip("-").replace("-", "_") if successor.flag is not None else None
     if inverse is not None and setting is not None and isinstance(setting.literal, bool) and _opposite(name, inverse):
         key, value = setting.name.editable, setting.value.editable if setting.value is not None else None
@@ -69,7 +70,9 @@ def _ways(problem: Problem, name: str) -> Iterator[Fix]:
             edits = (Edit(key, inverse), Edit(value, str(not setting.literal)))
             yield Fix(f"write {inverse}={not setting.literal}", edits=edits, applicability=Applicability.SAFE)
             return
-    removal = remove_argument(problem.argument) if problem.argument is not None else ()
+    removal = (
+        remove_elements([setting.name.span.to(setting.value.span)]) if setting is not None and setting.value is not None else ()
+    )
     safe = successor.delete_is_safe and bool(removal)
     yield Fix(
         successor.words,

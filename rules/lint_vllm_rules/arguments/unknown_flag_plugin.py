@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from lint_vllm.arguments.causes import cause_of, plugin_package
+from lint_vllm.arguments.causes import cause_of, plugin_package, written_option
 from lint_vllm.facts import version_key
 from lint_vllm.rule import ArgumentSet, Bad, Facts, Finding, Fix, Good, Label, Severity, Span, rule
 
@@ -45,7 +45,8 @@ def unknown_flag_plugin(args: ArgumentSet, facts: Facts, options: object) -> Ite
     for problem in args.problems:
         if not problem.is_error or cause_of(problem, args) != "plugin":
             continue
-        flag = (problem.words[0].value if problem.words else problem.flag or "").split("=")[0]
+        word = written_option(problem)
+        flag = (word.value if word is not None else problem.flag or "").split("=")[0]
         package = plugin_package(flag)
         if package is None:
             continue

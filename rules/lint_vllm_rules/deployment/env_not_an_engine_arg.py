@@ -58,7 +58,7 @@ def env_not_an_engine_arg(args: ArgumentSet, facts: Facts, options: object) -> I
             if reads_variable(name) or not names_an_option(facts, bare):
                 continue
             flag = bare
-        elif name not in _FOREIGN and not (names_an_option(facts, flag) and "_" in name):
+        elif name not in _FOREIGN and (not names_an_option(facts, flag) or "_" not in name or name.startswith("HF_")):
             continue
         advice = f"pass --{flag} instead" if names_an_option(facts, flag) else "pass the matching vLLM argument instead"
         yield Finding(
