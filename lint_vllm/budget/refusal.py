@@ -11,7 +11,9 @@ RefusalKind = Literal[
     "parallel",
     "quant_group",
     "dtype",
-    "quantization",
+    "quantization",  # another method than the checkpoint's, or one that the release lacks
+    "quantization_floor",
+    "quantization_dtype",
     "kv_cache_dtype",
     "backend",
     "scheduler",

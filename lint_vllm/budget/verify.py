@@ -7,6 +7,7 @@ vllm==0.33.0 config/model.py ``_verify_quantization``, ``verify_with_parallel_co
 from __future__ import annotations
 
 from collections.abc import Mapping
+from math import gcd
 from typing import Any
 
 from lint_vllm.budget.refusal import Refusal
@@ -15,6 +16,53 @@ from lint_vllm.facts import version_key
 from lint_vllm.facts.card import Card
 from lint_vllm.facts.model import Model
 from lint_vllm.facts.model_config import positive
+from lint_vllm.facts.served import floor
+
+
+def contradicts(asked: str, stored: str) -> bool:
+    """Whether ``--quantization`` names another method than the checkpoint's; kernels of one format are one family."""
+    table = engine_data()["quantization"]
+    if asked == stored or asked == "humming":
+        return False
+    families = [table.get(x, {}).get("family", x) for x in (asked, stored)]
+    if stored in ("gptq", "awq") and asked in ("moe_wna16", "inc", "marlin", "ipex", "bitblas", "gptq_bitblas", f"cpu_{stored}"):
+        return False
+    return bool(families[0] != families[1])
+
+
+def kernel_of(asked: str | None, stored: str | None, capability: tuple[int, int] | None, release: str) -> str | None:
+    """The method in effect: AWQ and GPTQ checkpoints run in the Marlin kernel where nobody asks for another and the card has it
+    (``override_quantization_method``)."""
+    if asked is None and stored in ("awq", "gptq"):
+        marlin = floor(f"{stored}_marlin", release)
+        least = marlin.capability if marlin is not None else None
+        if least is not None and (capability is None or capability >= least):
+            return f"{stored}_marlin"
+    return asked or stored
+
+
+def expert_blocks(model: Model, ranks: int, capability: tuple[int, int] | None, release: str) -> Refusal | None:
+    """Experts in FP8 blocks whose share of a rank is no whole number of blocks.
+
+    vllm==0.33.0 model_executor/layers/quantization/fp8.py ``Fp8MoEMethod.create_weights``; from 0.29 the scales are refined to
+    the common divisor, 32 or more, on compute capability 8.9 and later.
+    """
+    block = model.quantization.block if model.quantization is not None and model.quantization.method == "fp8" else None
+    width = positive(model.text.get("moe_intermediate_size")) or (model.intermediate_size if model.experts else None)
+    if block is None or not model.experts or not width or ranks < 1 or width % ranks:
+        return None
+    share = width // ranks
+    if not share % block[0] and (ranks == 1 or not share % block[1]):
+        return None
+    refined = since("fp8_expert_blocks_refined", release)
+    if refined and (capability is None or capability >= (8, 9)) and gcd(share, *block) >= 32:
+        return None
+    return Refusal(
+        "quant_group",
+        f"expert width {width} / {ranks} ranks = {share} is no multiple of the FP8 block of {block[0]}",
+        "weight loading",
+        ("tensor_parallel_size",),
+    )
 
 
 def quantization(
@@ -23,7 +71,6 @@ def quantization(
     """The method in effect, and whether a 16-bit checkpoint is quantized while loading."""
     asked = given.get("quantization")
     stored = model.quantization.method if model.quantization is not None else None
-    table = engine_data()["quantization"]
     if asked is not None:
         asked = str(asked).lower()
     method = asked or stored
@@ -32,28 +79,29 @@ def quantization(
     until = engine_data()["quantization_until"].get(method)
     if until is not None and version_key(release) >= version_key(until):
         return Refusal("quantization", f"quantization method {method} left vLLM in {until}", dests=("quantization",))
-    entry = table.get(method)
     if asked is not None and stored is not None and asked != stored:
-        families = [table.get(x, {}).get("family", x) for x in (asked, stored)]
-        if families[0] != families[1] and not (stored == "gptq" and asked in ("moe_wna16", "inc")) and asked != "humming":
+        if contradicts(asked, stored):
             return Refusal(
                 "quantization",
                 f"the checkpoint is quantized with {stored}, --quantization asks for {asked}",
                 dests=("quantization",),
             )
-    if entry is not None:
-        capability = card.capability if card is not None and card.vendor == "nvidia" else None
-        if capability is not None and capability[0] * 10 + capability[1] < entry["min"]:
-            least = f"{entry['min'] // 10}.{entry['min'] % 10}"
+    capability = card.capability if card is not None and card.vendor == "nvidia" else None
+    kernel = kernel_of(asked, stored, capability, release) or method
+    needs = floor(kernel, release)
+    if needs is not None:
+        least = needs.capability
+        if capability is not None and least is not None and capability < least:
             return Refusal(
-                "quantization",
-                f"{method} needs compute capability {least}; {card.name if card else ''} has {capability[0]}.{capability[1]}",
+                "quantization_floor",
+                f"{kernel} needs compute capability {least[0]}.{least[1]} in vLLM {release}; "
+                f"{card.name if card else ''} has {capability[0]}.{capability[1]}",
                 dests=("quantization",),
             )
-        if dtype not in entry["dtypes"]:
+        if needs.dtypes is not None and dtype not in needs.dtypes:
             return Refusal(
-                "quantization",
-                f"{method} does not run in {dtype}: use {' or '.join(entry['dtypes'])}",
+                "quantization_dtype",
+                f"{kernel} does not run in {dtype} in vLLM {release}: use {' or '.join(needs.dtypes)}",
                 dests=("dtype", "quantization"),
             )
     return method, stored is None
@@ -179,9 +227,9 @@ def checkpoint_kv_dtype(model: Model) -> str | None:
             return {"FP8": "fp8_e4m3", "NVFP4": "nvfp4"}.get(algorithm.upper())
         return None
     scheme = config.get("kv_cache_scheme")
-    if model.quantization.method == "compressed-tensors" and isinstance(scheme, Mapping):
-        if scheme.get("num_bits") == 8 and scheme.get("type") == "float":
-            return "fp8_e4m3"
+    packed = model.quantization.method == "compressed-tensors" and isinstance(scheme, Mapping)
+    if packed and scheme.get("num_bits") == 8 and scheme.get("type") == "float":
+        return "fp8_e4m3"
     return None
 
 
