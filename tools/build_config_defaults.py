@@ -44,7 +44,7 @@ def useful(key: str, v: Any) -> bool:
         return bool(v.get("model_type"))
     if isinstance(v, list) and (len(v) > 128 or any(isinstance(x, (dict, list)) for x in v)):
         return False
-    return not IGNORED.search(key) and isinstance(v, (int, float, bool, list)) or v is None and not IGNORED.search(key)
+    return not IGNORED.search(key) and (v is None or isinstance(v, (int, float, bool, list)))
 
 
 def derived(cls: Any, fields: dict[str, Any]) -> set[str]:
@@ -63,6 +63,26 @@ def derived(cls: Any, fields: dict[str, Any]) -> set[str]:
     return found
 
 
+def fields_of_depth(cls: Any) -> list[str] | None:
+    """``layer_types`` that the class computes for 61 layers, where it does."""
+    names = getattr(cls, "attribute_map", {})
+    try:
+        found = cls(**{names.get("num_hidden_layers", "num_hidden_layers"): 61}).to_dict().get("layer_types")
+    except Exception:
+        return None
+    return found if isinstance(found, list) and len(found) == 61 and len(set(found)) > 1 else None
+
+
+def repeating(kinds: list[str] | None) -> list[str] | None:
+    """The shortest prefix whose repetition gives all but the last layer."""
+    if kinds is None:
+        return None
+    for size in range(1, 31):
+        if all(kinds[i] == kinds[i % size] for i in range(len(kinds) - 1)):
+            return kinds[:size]
+    return None
+
+
 def describe(cls: Any) -> dict[str, Any]:
     config = cls()
     fields = config.to_dict()
@@ -74,8 +94,10 @@ def describe(cls: Any) -> dict[str, Any]:
             continue
         kept[key] = {"model_type": v["model_type"]} if key.endswith("_config") else value(v)
     names = {k: v for k, v in getattr(cls, "attribute_map", {}).items() if isinstance(v, str)}
-    # ``layer_types`` follows from other keys; facts/model_config.py derives it for the depth at hand.
     kept.pop("layer_types", None)
+    period = repeating(fields_of_depth(cls))
+    if period:
+        kept["layer_pattern"] = period
     kept.pop("model_type", None)
     if names:
         kept["attribute_map"] = names
@@ -98,7 +120,7 @@ def main() -> None:
         if known & {"hidden_size", "embed_dim", "d_model", "text_config", "num_hidden_layers"}:
             types[name] = entry
     DATA.write_text(
-        '{"source": "transformers==%s configuration classes",\n "types": {\n' % transformers.__version__
+        f'{{"source": "transformers=={transformers.__version__} configuration classes",\n "types": {{\n'
         + ",\n".join(f"  {json.dumps(k)}: {json.dumps(v, sort_keys=True, separators=(',', ':'))}" for k, v in types.items())
         + "\n }}\n",
         encoding="utf-8",

@@ -16,7 +16,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-DATA = Path(__file__).resolve().parent.parent / "lint_vllm" / "data"
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+DATA = ROOT / "lint_vllm" / "data"
 SAME = (
     "num_hidden_layers", "hidden_size", "num_attention_heads", "num_key_value_heads", "head_dim", "intermediate_size", "vocab_size",
     "tie_word_embeddings", "max_position_embeddings", "rope_scaling", "num_experts", "moe_intermediate_size", "shared_expert_intermediate_size",
@@ -129,6 +131,9 @@ def config_of(r: Mapping[str, Any]) -> dict[str, Any]:
         config["attention_chunk_size"] = config.pop("sliding_window")
     for table, entry in ((LINEAR, r.get("linear_attention")), (MAMBA, r.get("mamba"))):
         config |= {new: entry[old] for old, new in table.items() if entry and entry.get(old) is not None}
+    mamba = r.get("mamba") or {}
+    if mamba.get("num_heads") and mamba.get("head_dim"):
+        config["mamba_d_ssm"] = mamba["num_heads"] * mamba["head_dim"]
     if kind in WIDTH_IS_PLAIN and r.get("moe_intermediate_size"):
         config["intermediate_size"] = r["moe_intermediate_size"]
     if kind == "granitemoehybrid" and r.get("shared_expert_intermediate_size"):
@@ -155,6 +160,11 @@ def config_of(r: Mapping[str, Any]) -> dict[str, Any]:
                    "encoder_attention_heads": r["num_attention_heads"], "decoder_ffn_dim": r["intermediate_size"],
                    "max_target_positions": r["max_position_embeddings"]}  # fmt: skip
         config.pop("max_position_embeddings", None)
+    if kind == "falcon":
+        kv = r.get("num_key_value_heads") or 1
+        config |= {"multi_query": kv == 1, "new_decoder_architecture": 1 < kv < r["num_attention_heads"],
+                   "num_ln_in_parallel_attn": 2 if r["hidden_size"] >= 8192 else 1}  # fmt: skip
+        config["num_kv_heads"] = kv
     if kind == "qwen":
         config["intermediate_size"] = 2 * r["intermediate_size"]  # the record holds the width of one half
     if kind in ("lfm2", "lfm2_moe", "lfm2_vl"):
@@ -207,6 +217,21 @@ def entry_of(r: Mapping[str, Any]) -> dict[str, Any]:
     return {k: v for k, v in facts.items() if v is not None}
 
 
+def unexplained(entry: Mapping[str, Any], published: int) -> float | None:
+    """How far the engine's parameters of an unquantized model are from the published count, where it is more than 3 %."""
+    from lint_vllm.budget.architectures import build
+    from lint_vllm.budget.ledger import Indivisible, Ledger, NotModelled, Rank
+    from lint_vllm.budget.quantization import UNQUANTIZED
+    from lint_vllm.facts.catalogue import model_of
+
+    try:
+        built = build(model_of(entry), Ledger(Rank(), UNQUANTIZED))
+    except (NotModelled, Indivisible):
+        return None
+    ratio = built.bytes / 2 / published
+    return round(ratio, 3) if abs(ratio - 1) > 0.03 else None
+
+
 def names(records: list[Mapping[str, Any]]) -> Iterator[tuple[str, int]]:
     """Names and the record they mean; the first (most downloaded) record wins a name."""
     taken: set[str] = set()
@@ -236,7 +261,12 @@ def main(path: str) -> None:
     body = bytearray()
     places: list[tuple[int, int]] = []
     for record in records:
-        line = json.dumps(entry_of(record), separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
+        entry = entry_of(record)
+        if record.get("total_params") and not record.get("no_lm_head") and "quantization_config" not in entry["config"]:
+            ratio = unexplained(entry, record["total_params"])
+            if ratio is not None:
+                entry["unexplained"] = ratio
+        line = json.dumps(entry, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
         places.append((len(body), len(line)))
         body += line
     (DATA / "models.jsonl").write_bytes(body)

@@ -248,9 +248,8 @@ def judged(
         # the cache fits what was stated, but nobody knows whether the rest does
         outcome, confidence = "starts", "likely"
     ends = (pool.low, pool.likely, pool.high)
-    serving = outcome == "starts"
     demand = demand_of(asked, config, layout, pool, length)
-    result = replace(
+    return replace(
         filled,
         outcome=outcome,
         confidence=confidence,
@@ -265,7 +264,6 @@ def judged(
         details=tuple(details),
         at_worst=verdicts[2],
     )
-    return result if serving or result.demand is None else result
 
 
 def point(end: Literal["best", "likely", "worst"], budget: Budget, estimate: RuntimeEstimate, pool: Quantity) -> Point:

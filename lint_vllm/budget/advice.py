@@ -97,7 +97,11 @@ def _share(config: EngineConfig) -> Iterator[Candidate]:
     ceiling = config.card.ceiling if config.card is not None else None
     limit = min(SAFE_UTILIZATION, int(ceiling.low * 100) / 100) if ceiling is not None else SAFE_UTILIZATION
     if config.utilization < limit - 0.005:
-        yield f"Set --gpu-memory-utilization {limit:g}", {"gpu_memory_utilization": limit}, "less room for other processes on the card"
+        yield (
+            f"Set --gpu-memory-utilization {limit:g}",
+            {"gpu_memory_utilization": limit},
+            "less room for other processes on the card",
+        )
 
 
 def _fp8_cache(config: EngineConfig) -> Iterator[Candidate]:

@@ -72,7 +72,9 @@ BACKENDS: Mapping[str, Backend] = {
         Backend("FLASHINFER_MLA", (32, 64), False, SIXTEEN | FP8, majors=(10,)),
         Backend("CUTLASS_MLA", (128,), False, SIXTEEN | FP8, majors=(10,)),
         Backend("TRITON_MLA", kv_dtypes=SIXTEEN | FP8),
-        Backend("FLASHMLA_SPARSE", (64,), True, frozenset({"auto", "bfloat16", "fp8", "fp8_ds_mla", "nvfp4_ds_mla"}), majors=(9, 10)),
+        Backend(
+            "FLASHMLA_SPARSE", (64,), True, frozenset({"auto", "bfloat16", "fp8", "fp8_ds_mla", "nvfp4_ds_mla"}), majors=(9, 10)
+        ),
         Backend("FLASHINFER_MLA_SPARSE", (64,), True, SIXTEEN | FP8, majors=(10,)),
         Backend("FLASH_ATTN_MLA_SPARSE", (64,), True, SIXTEEN, majors=(9,)),
         Backend("FLASHINFER_MLA_SPARSE_SM120", (64,), True, frozenset({"auto", "fp8", "fp8_e4m3", "fp8_ds_mla"}), majors=(12,)),
@@ -115,7 +117,7 @@ def _fits(backend: Backend, need: Need, capability: Capability) -> bool:
     if name == "FLASHINFER":
         if need.kv_dtype == "nvfp4" and capability[0] not in (8, 9, 10, 12):
             return False
-        if need.head_dim not in (64, 128, 256) or need.mm_prefix or (need.sinks and True):
+        if need.head_dim not in (64, 128, 256) or need.mm_prefix or need.sinks:
             return False
     if name in ("TRITON_FLASH_ATTN", "TRITON_FLASHINFER"):
         return need.mm_prefix and need.head_dim > 256
@@ -130,9 +132,7 @@ def _fits(backend: Backend, need: Need, capability: Capability) -> bool:
             return False
     if name == "FLASHINFER_MLA" and need.nope_dim not in (0, 64, 128, 192):
         return False
-    if name == "FLASHMLA" and not need.sparse and capability[0] != 9:
-        return False
-    return True
+    return not (name == "FLASHMLA" and capability[0] != 9)
 
 
 def choose(need: Need, capability: Capability, block: int | None, card: str, forced: str | None = None) -> Backend | Refusal:
@@ -144,7 +144,11 @@ def choose(need: Need, capability: Capability, block: int | None, card: str, for
             continue
         if block is not None and not backend.accepts(block):
             continue
-        if name in ("TRITON_ATTN", "TRITON_MLA") and need.kv_dtype in (*FP8, "fp8_e5m2", "fp8_per_token_head") and capability < (8, 9):
+        if (
+            name in ("TRITON_ATTN", "TRITON_MLA")
+            and need.kv_dtype in (*FP8, "fp8_e5m2", "fp8_per_token_head")
+            and capability < (8, 9)
+        ):
             version = f"{capability[0]}.{capability[1]}"
             return Refusal(
                 "kv_cache_dtype",

@@ -27,10 +27,19 @@ def resolve(requested: str, model: Model, card: Card | None, pooling: bool) -> t
         if dtype not in NAMES.values():
             return Refusal("dtype", f"{requested!r} is no dtype", dests=("dtype",))
         if dtype == "float16" and no_half:
-            return Refusal("dtype", f"{model.model_type} models do not run in float16 (numerical instability): use bfloat16 or float32", dests=("dtype",))
+            return Refusal(
+                "dtype",
+                f"{model.model_type} models do not run in float16 (numerical instability): use bfloat16 or float32",
+                dests=("dtype",),
+            )
         if dtype == "bfloat16" and card is not None and card.capability is not None and card.capability < (8, 0):
             version = f"{card.capability[0]}.{card.capability[1]}"
-            return Refusal("dtype", f"bfloat16 needs compute capability 8.0; {card.name} has {version}: use float16", "weight loading", ("dtype",))
+            return Refusal(
+                "dtype",
+                f"bfloat16 needs compute capability 8.0; {card.name} has {version}: use float16",
+                "weight loading",
+                ("dtype",),
+            )
         return dtype, None
     preferred = "float16" if pooling and "float16" in allowed else allowed[0]
     wanted = preferred if stated == "float32" else stated

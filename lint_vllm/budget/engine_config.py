@@ -25,6 +25,8 @@ from lint_vllm.known import Unknown
 __all__ = ["EngineConfig", "Lora", "Refusal", "RefusalKind", "Speculative", "Usage", "resolve"]
 
 Usage = Literal["server", "LLM"]
+
+
 @dataclass(frozen=True, slots=True)
 class Lora:
     """LoRA buffers, allocated at load for every supported module whether adapters exist or not."""
@@ -148,7 +150,17 @@ class EngineConfig:
 
 # ---- resolving ---------------------------------------------------------------------------------------------------
 
-GENERATE = ("ForCausalLM", "ForConditionalGeneration", "ChatModel", "LMHeadModel")
+GENERATE = (
+    "ForCausalLM",
+    "ForConditionalGeneration",
+    "ChatModel",
+    "LMHeadModel",
+    "ChatGLMModel",
+    "LlamaModel",
+    "MistralModel",
+    "Qwen2Model",
+    "Gemma2Model",
+)
 POOLING_TASKS = ("embed", "embedding", "classify", "score", "reward", "pooling")
 
 
@@ -159,7 +171,7 @@ def runner_of(values: Mapping[str, Any], model: Model) -> Literal["generate", "p
         return "pooling" if asked == "pooling" else "generate"
     if values.get("task") in POOLING_TASKS:
         return "pooling"
-    if not model.architectures or any(a.endswith(GENERATE) or a == "ChatGLMModel" for a in model.architectures):
+    if not model.architectures or any(a.endswith(GENERATE) for a in model.architectures):
         return "generate"
     return "pooling"
 
@@ -208,7 +220,11 @@ def overridden(model: Model, overrides: object) -> Model:
         out = dict(base)
         for key, item in change.items():
             inner = out.get(key)
-            out[key] = merge(inner, item) if isinstance(item, Mapping) and isinstance(inner, Mapping) and not key.startswith("rope") else item
+            out[key] = (
+                merge(inner, item)
+                if isinstance(item, Mapping) and isinstance(inner, Mapping) and not key.startswith("rope")
+                else item
+            )
         return out
 
     return from_config(merge(model.config, overrides), model.id, model.origin, model.exact, model.record)
@@ -372,23 +388,33 @@ def resolve(
         optimization_level=level,
         cudagraph_mode=mode,
         cudagraph_capture_sizes=sizes,
-        utilization=float(utilization) if isinstance(utilization, (int, float)) else float(dated("gpu_memory_utilization", release)),
+        utilization=float(utilization)
+        if isinstance(utilization, (int, float))
+        else float(dated("gpu_memory_utilization", release)),
         utilization_given=utilization is not None,
-        kv_cache_memory_bytes=int(given["kv_cache_memory_bytes"]) if isinstance(given.get("kv_cache_memory_bytes"), (int, float)) else None,
-        num_gpu_blocks_override=int(given["num_gpu_blocks_override"]) if isinstance(given.get("num_gpu_blocks_override"), int) else None,
+        kv_cache_memory_bytes=int(given["kv_cache_memory_bytes"])
+        if isinstance(given.get("kv_cache_memory_bytes"), (int, float))
+        else None,
+        num_gpu_blocks_override=int(given["num_gpu_blocks_override"])
+        if isinstance(given.get("num_gpu_blocks_override"), int)
+        else None,
         cpu_offload_gb=float(given.get("cpu_offload_gb") or 0),
         offload_groups=(offload, whole(given, "offload_num_in_group", 1)) if offload else None,
         enable_sleep_mode=bool(given.get("enable_sleep_mode")),
         mm_ipc_gpu_memory_gb=float(given.get("mm_ipc_gpu_memory_gb") or 0),
         lora=lora,
         speculative=speculative,
-        multimodal_limits={str(k): int(v) for k, v in limits.items() if isinstance(v, (int, float))} if isinstance(limits, Mapping) else {},
+        multimodal_limits={str(k): int(v) for k, v in limits.items() if isinstance(v, (int, float))}
+        if isinstance(limits, Mapping)
+        else {},
         language_model_only=bool(given.get("language_model_only")),
         skip_mm_profiling=bool(given.get("skip_mm_profiling")),
         mm_encoder_tp_data=given.get("mm_encoder_tp_mode") == "data",
         hybrid_manager=hybrid_manager(given, release),
         disable_sliding_window=bool(given.get("disable_sliding_window")),
-        attention_backend=str(given["attention_backend"]) if given.get("attention_backend") else environment.get("VLLM_ATTENTION_BACKEND"),
+        attention_backend=str(given["attention_backend"])
+        if given.get("attention_backend")
+        else environment.get("VLLM_ATTENTION_BACKEND"),
         mamba_cache_dtype=str(given.get("mamba_cache_dtype", "auto")),
         mamba_ssm_cache_dtype=str(given.get("mamba_ssm_cache_dtype", "auto")),
         mamba_block_size=int(given["mamba_block_size"]) if isinstance(given.get("mamba_block_size"), int) else None,
@@ -456,4 +482,6 @@ def speculative_of(given: Mapping[str, Any], drafts: Mapping[str, Model]) -> Spe
     tokens = config.get("num_speculative_tokens")
     name = str(draft) if draft and draft not in ("ngram", "[ngram]") else None
     tp = config.get("draft_tensor_parallel_size")
-    return Speculative(method, int(tokens) if isinstance(tokens, int) else 1, drafts.get(name or ""), name, tp if isinstance(tp, int) else None)
+    return Speculative(
+        method, int(tokens) if isinstance(tokens, int) else 1, drafts.get(name or ""), name, tp if isinstance(tp, int) else None
+    )

@@ -172,7 +172,11 @@ def state_mode(config: EngineConfig) -> str:
 
 def block_sizes(layers: Sequence[CacheLayer], config: EngineConfig, backend: Backend) -> tuple[int, int | None]:
     """The attention block, and the padded page of states where there are any (``_align_hybrid_block_size``)."""
-    block = config.block_size if config.block_size is not None else backend.preferred(int(dated("default_block_size_hybrid", config.release)))
+    block = (
+        config.block_size
+        if config.block_size is not None
+        else backend.preferred(int(dated("default_block_size_hybrid", config.release)))
+    )
     states = [x for x in layers if x.kind == "state"]
     attention = [x for x in layers if x.kind in ("full", "sliding", "mla", "chunked")]
     if not states or not attention:
@@ -302,7 +306,9 @@ def group(specs: list[tuple[CacheLayer, Spec]], config: EngineConfig) -> list[li
     return _cut(list(buckets.values()))
 
 
-def plan(layers: Sequence[CacheLayer], config: EngineConfig, backend: Backend, stage: Callable[[int], bool] = lambda index: True) -> KvPlan | Refusal:
+def plan(
+    layers: Sequence[CacheLayer], config: EngineConfig, backend: Backend, stage: Callable[[int], bool] = lambda index: True
+) -> KvPlan | Refusal:
     """Lay the cache out. ``stage`` tells the layers of this pipeline stage."""
     specs = specs_of(layers, config, backend)
     groups = group(specs, config)
@@ -316,5 +322,10 @@ def plan(layers: Sequence[CacheLayer], config: EngineConfig, backend: Backend, s
         built.append(Group(spec, len(own), sum(s.page for s in own)))
     per_block = max((g.page for g in built), default=0)
     if config.decode_context_parallel_size > 1 and any(g.spec.kind in LOCAL for g in built):
-        return Refusal("parallel", "decode context parallelism does not support sliding-window layers", "KV sizing", ("decode_context_parallel_size",))
+        return Refusal(
+            "parallel",
+            "decode context parallelism does not support sliding-window layers",
+            "KV sizing",
+            ("decode_context_parallel_size",),
+        )
     return KvPlan(config, tuple(built), block, per_block, backend.name)

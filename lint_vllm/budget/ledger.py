@@ -126,7 +126,9 @@ class Ledger:
     def whole(self, name: str, inputs: int, *outputs: int, bias: bool = False, quantized: bool = True) -> None:
         self.linear(name, inputs, outputs, sum(outputs) if bias else 0, "whole", quantized=quantized)
 
-    def qkv(self, name: str, inputs: int, heads: int, kv_heads: int, dim: int, v_dim: int | None = None, bias: bool = False) -> None:
+    def qkv(
+        self, name: str, inputs: int, heads: int, kv_heads: int, dim: int, v_dim: int | None = None, bias: bool = False
+    ) -> None:
         q = self.split(heads, "number of attention heads") * dim
         kv = self.kv_heads(kv_heads)
         parts = [q, kv * dim, kv * (dim if v_dim is None else v_dim)]

@@ -30,7 +30,10 @@ def budget_json(facts: Facts, budget: Budget) -> dict[str, object]:
     card = facts.gpu.value if isinstance(facts.gpu, Known) else None
     count = facts.gpu_count.value if isinstance(facts.gpu_count, Known) else None
     return {
-        "model": {"id": model.id if model is not None else None, "origin": facts.model.origin if isinstance(facts.model, Known) else None},
+        "model": {
+            "id": model.id if model is not None else None,
+            "origin": facts.model.origin if isinstance(facts.model, Known) else None,
+        },
         "gpu": {
             "name": card.name if card is not None else None,
             "count": count,

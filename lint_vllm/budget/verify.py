@@ -227,8 +227,8 @@ def checkpoint_kv_dtype(model: Model) -> str | None:
             return {"FP8": "fp8_e4m3", "NVFP4": "nvfp4"}.get(algorithm.upper())
         return None
     scheme = config.get("kv_cache_scheme")
-    packed = model.quantization.method == "compressed-tensors" and isinstance(scheme, Mapping)
-    if packed and scheme.get("num_bits") == 8 and scheme.get("type") == "float":
+    stated = scheme if isinstance(scheme, Mapping) and model.quantization.method == "compressed-tensors" else {}
+    if stated.get("num_bits") == 8 and stated.get("type") == "float":
         return "fp8_e4m3"
     return None
 

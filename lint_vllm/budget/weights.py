@@ -47,6 +47,9 @@ class Weights:
     ranges: tuple[range, ...]
 
 
+UNREADABLE = (KeyError, TypeError, ValueError, AttributeError, IndexError, ZeroDivisionError, OverflowError)
+"""What a configuration with values of the wrong kind raises."""
+
 _BUILT: OrderedDict[tuple[object, ...], tuple[Model, Built]] = OrderedDict()
 _KEPT = 64
 
@@ -139,6 +142,9 @@ def weights(config: EngineConfig) -> Weights | Refusal | Unknown:
     blocks = expert_blocks(config.model, ranks, config.capability, config.release)
     if blocks is not None:
         return blocks
+    ratio = (config.model.record or {}).get("unexplained")
+    if ratio is not None and config.model.quantization is None:
+        return Unknown(f"the catalogue's facts give {ratio} times the published size of {config.model.id}: its config.json is needed")
     try:
         main = built(
             config.model,
@@ -153,7 +159,7 @@ def weights(config: EngineConfig) -> Weights | Refusal | Unknown:
         kind: RefusalKind = "quant_group" if isinstance(error, Misaligned) else "parallel"
         return Refusal(kind, f"{error}: tensor parallel size {config.tensor_parallel_size} does not fit this model", "weight loading",
                        ("tensor_parallel_size",))  # fmt: skip
-    except (KeyError, TypeError, ValueError, AttributeError, IndexError, ZeroDivisionError, OverflowError) as error:
+    except UNREADABLE as error:
         return Unknown(f"the configuration of {config.model.id} cannot be read ({type(error).__name__}: {error})")
     size = main.bytes + draft
     low, likely, high = float(size), float(size), float(max(main.stages) + draft) + main.uncertain

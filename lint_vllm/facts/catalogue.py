@@ -119,15 +119,29 @@ def configuration(entry: Mapping[str, Any]) -> dict[str, Any]:
         inner = {k: v for k, v in config.items() if k not in ("architectures", "quantization_config", "torch_dtype")}
         outer_defaults = class_defaults().get(kind, {}).get("text_config")
         inner["model_type"] = entry.get("text_type") or (outer_defaults or {}).get("model_type") or kind
-        outer = {k: v for k, v in config.items() if k in ("architectures", "model_type", "quantization_config", "torch_dtype", "tie_word_embeddings")}
+        outer = {
+            k: v
+            for k, v in config.items()
+            if k in ("architectures", "model_type", "quantization_config", "torch_dtype", "tie_word_embeddings")
+        }
         config = {**outer, "text_config": inner}
         if entry.get("vision"):
             config["vision_config"] = entry["vision"] if isinstance(entry["vision"], Mapping) else {}
     return config
 
 
+def model_of(entry: Mapping[str, Any]) -> Model:
+    """The model that an entry describes."""
+    return _model(entry, str(entry["id"]), "catalogue", True)
+
+
 def _model(entry: Mapping[str, Any], name: str, origin: str, exact: bool) -> Model:
-    facts = {"license_gated": entry.get("gated"), "total_params": entry.get("total_params"), "vision_params": entry.get("vision_params"), **entry}
+    facts = {
+        "license_gated": entry.get("gated"),
+        "total_params": entry.get("total_params"),
+        "vision_params": entry.get("vision_params"),
+        **entry,
+    }
     return from_config(configuration(entry), name, origin, exact, facts)
 
 
@@ -170,7 +184,13 @@ def stripped(bare: str) -> Iterator[tuple[str, Mapping[str, Any] | None]]:
 def _stated(config: object) -> Mapping[str, Any] | None:
     if isinstance(config, str):
         bits = 8 if config == "int8" else 4
-        weights = {"num_bits": bits, "type": "int", "symmetric": True, "strategy": "channel" if bits == 8 else "group", "group_size": None if bits == 8 else 128}
+        weights = {
+            "num_bits": bits,
+            "type": "int",
+            "symmetric": True,
+            "strategy": "channel" if bits == 8 else "group",
+            "group_size": None if bits == 8 else 128,
+        }
         inputs = {"num_bits": 8, "dynamic": True} if bits == 8 else None
         groups = {"group_0": {"targets": ["Linear"], "weights": weights, "input_activations": inputs}}
         return {"quant_method": "compressed-tensors", "config_groups": groups, "ignore": ["lm_head"]}

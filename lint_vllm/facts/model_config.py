@@ -243,8 +243,12 @@ def effective_text(config: Mapping[str, Any]) -> dict[str, Any]:
     if kind in WINDOW_SWITCHES and not text.get("use_sliding_window"):
         text["sliding_window"] = None
     layers = positive(text.get("num_hidden_layers"))
-    if layers and not text.get("layer_types") and kind in LAYER_TYPES:
-        text["layer_types"] = LAYER_TYPES[kind](layers, text)
+    pattern = text.pop("layer_pattern", None)
+    if layers and not text.get("layer_types"):
+        if kind in LAYER_TYPES:
+            text["layer_types"] = LAYER_TYPES[kind](layers, text)
+        elif isinstance(pattern, list) and pattern:
+            text["layer_types"] = [pattern[i % len(pattern)] for i in range(layers)]
     if kind == "phi3" and text.get("original_max_position_embeddings") is None:
         text["original_max_position_embeddings"] = text.get("max_position_embeddings")
     return text
@@ -303,10 +307,38 @@ def dtype_of(config: Mapping[str, Any], text: Mapping[str, Any]) -> str | None:
 
 
 HYBRID_KINDS = frozenset({"mamba", "linear_attention", "conv", "recurrent", "M", "mamba2", "hybrid"})
+
+
+def _multimodal(config: Mapping[str, Any]) -> bool:
+    """Whether the model has a tower: its configuration holds one, or its class does."""
+    defaults = class_defaults().get(str(config.get("model_type") or ""), {})
+    return any(isinstance(config.get(k), Mapping) or (k not in config and k in defaults) for k in MULTIMODAL_KEYS)
+
+
 MULTIMODAL_KEYS = ("vision_config", "audio_config", "visual", "vision_cfg", "mm_vision_tower", "speech_config", "img_processor")
 MLA_TYPES = frozenset(
-    "axk1 deepseek_v2 deepseek_v3 deepseek_v32 deepseek_v4 deepseek_v41 dots3_note glm5_next glm5_next_text glm_moe_dsa glm4_moe_lite "
-    "kimi_k2 kimi_linear longcat_flash pangu_ultra_moe bailing_hybrid hy_v4 minicpm3 deepseek_vl_v2 mistral4".split()
+    [
+        "axk1",
+        "deepseek_v2",
+        "deepseek_v3",
+        "deepseek_v32",
+        "deepseek_v4",
+        "deepseek_v41",
+        "dots3_note",
+        "glm5_next",
+        "glm5_next_text",
+        "glm_moe_dsa",
+        "glm4_moe_lite",
+        "kimi_k2",
+        "kimi_linear",
+        "longcat_flash",
+        "pangu_ultra_moe",
+        "bailing_hybrid",
+        "hy_v4",
+        "minicpm3",
+        "deepseek_vl_v2",
+        "mistral4",
+    ]
 )
 
 
@@ -363,7 +395,7 @@ def from_config(
         hybrid_state=bool(kinds & HYBRID_KINDS)
         or (isinstance(pattern, str) and "M" in pattern)
         or bool(text.get("linear_attn_config")),
-        multimodal=any(isinstance(config.get(k), Mapping) for k in MULTIMODAL_KEYS),
+        multimodal=_multimodal(config),
         sliding_window=window,
         gated=cast("bool | None", record.get("license_gated")),
         total_params=positive(record.get("total_params")),

@@ -88,6 +88,10 @@ def expert_layers(text: Mapping[str, Any], family: Family, layers: int) -> froze
 
 def mlp(ledger: Ledger, family: Family, hidden: int, width: int, name: str = "mlp", bias: bool = False) -> None:
     gated = family.get("gated", True)
+    if family.get("mlp_whole"):
+        ledger.whole(f"{name}.up_proj", hidden, width, bias=bias)
+        ledger.whole(f"{name}.down_proj", width, hidden, bias=bias)
+        return
     up, down = family.get("mlp_names", ("gate_up_proj", "down_proj") if gated else ("up_proj", "down_proj"))
     if gated:
         ledger.column(f"{name}.{up}", hidden, width, width, bias=bias)
@@ -133,10 +137,15 @@ def shared_width(text: Mapping[str, Any], family: Family, width: int) -> int:
         return 0
     if family.get("shared") == "one":
         return width
-    for key in ("shared_expert_intermediate_size", "moe_shared_expert_intermediate_size", "shared_intermediate_size", "share_expert_dim"):
+    for key in (
+        "shared_expert_intermediate_size",
+        "moe_shared_expert_intermediate_size",
+        "shared_intermediate_size",
+        "share_expert_dim",
+    ):
         if positive(text.get(key)):
-            number = positive(text.get("n_shared_experts")) or 1
-            return int(text[key]) * (number if key == "moe_shared_expert_intermediate_size" else 1)
+            times = positive(text.get("n_shared_experts")) or 1
+            return int(text[key]) * (times if key == "moe_shared_expert_intermediate_size" else 1)
     for key in ("n_shared_experts", "num_shared_experts", "moe_num_shared_experts", "num_shared_expert"):
         number = positive(text.get(key))
         if number:
@@ -147,10 +156,28 @@ def shared_width(text: Mapping[str, Any], family: Family, width: int) -> int:
 # ---- one decoder layer -------------------------------------------------------------------------------------------
 
 
+HEADED = (
+    "ForCausalLM",
+    "ForConditionalGeneration",
+    "LMHeadModel",
+    "ChatModel",
+    "ChatGLMModel",
+    "LlamaModel",
+    "MistralModel",
+    "Qwen2Model",
+    "Gemma2Model",
+)
+"""Architectures that vLLM serves by a class with an output head."""
+
+
 def decoder(model: Model, family: Family, ledger: Ledger) -> None:
     """The whole language part: embedding, layers, final norm, head; and the cache of every layer."""
     text = model.text
-    hidden, layers, vocab = need(text, "hidden_size"), need(text, "num_hidden_layers"), need(text, "vocab_size", "padded_vocab_size")
+    hidden, layers, vocab = (
+        need(text, "hidden_size"),
+        need(text, "num_hidden_layers"),
+        need(text, "vocab_size", "padded_vocab_size"),
+    )
     plan = mixers.plan(model, family, ledger.rank)
     with_experts = expert_layers(text, family, layers)
     norm = norm_size(family, hidden)
@@ -191,8 +218,8 @@ def decoder(model: Model, family: Family, ledger: Ledger) -> None:
     if ledger.is_last or everywhere:
         if family.get("final_norm", True):
             ledger.vector(norm)
-        headless = ledger.rank.pooling or not any(a.endswith(("ForCausalLM", "ForConditionalGeneration", "LMHeadModel", "Model")) for a in model.architectures)
-        if not (tied or headless or family.get("headless")):
+        headless = bool(model.architectures) and not any(a.endswith(HEADED) for a in model.architectures)
+        if not (tied or headless):
             ledger.head(vocab, embed, flag(text, family.get("head_bias", False)))
         elif family.get("head_bias") and not headless:
             ledger.vector(ledger.split(round_up(vocab, 64), "padded vocabulary"))

@@ -19,18 +19,17 @@ def encoder(model: Model, family: Mapping[str, Any], ledger: Ledger) -> None:
     dim = hidden // heads
     ledger.embedding(vocab, hidden)
     if family.get("modern"):
-        ledger.vector(2 * hidden)
+        ledger.vector(hidden)
 
         def modern(index: int) -> None:
-            local = ledger.split(heads, "number of attention heads") * dim
-            ledger.linear("attn.Wqkv", hidden, [local] * 3, kind="column")
+            ledger.qkv("attn.Wqkv", hidden, heads, heads, dim)
             ledger.row("attn.Wo", hidden, hidden)
-            ledger.whole("mlp.Wi", hidden, 2 * width)
+            ledger.column("mlp.Wi", hidden, width, width)
             ledger.row("mlp.Wo", width, hidden)
-            ledger.vector(4 * hidden)
+            ledger.vector(2 * hidden if index else hidden)
 
-        ledger.layers(count, lambda i: None, modern)
-        ledger.vector(2 * hidden)
+        ledger.layers(count, lambda i: i == 0, modern)
+        ledger.vector(hidden)
         return
     ledger.embedding(need(text, "max_position_embeddings"), hidden)
     ledger.embedding(positive(text.get("type_vocab_size")) or 1, hidden)

@@ -99,9 +99,7 @@ def attention(heads: Heads, model: Model, family: Family, name: str = "self_attn
             ledger.qkv(f"{name}.{qkv}", hidden, q, heads.kv, heads.dim, heads.v_dim, bias)
         ledger.row(f"{name}.{out}", heads.q * heads.v_dim, hidden, truth(family.get("o_bias", False)))
         norm = family.get("qk_norm") if truth(family.get("qk_norm_if", True)) else None
-        if norm == "head":
-            ledger.vector(2 * heads.dim)
-        elif norm == "head_v":
+        if norm == "head" or norm == "head_v":
             ledger.vector(2 * heads.dim)
         elif norm == "full":
             ledger.vector(ledger.split(heads.q, "number of attention heads") * heads.dim, ledger.kv_heads(heads.kv) * heads.dim)
@@ -163,7 +161,7 @@ def _heads_at(model: Model, family: Family, heads: Heads, kind: str, index: int,
     """Heads of one layer, where a family has other heads in its full layers."""
     text = model.text
     if family.get("global_heads") and kind == "full_attention":
-        dim = positive(text.get("global_head_dim")) or heads.dim
+        dim = positive(text.get("global_head_dim")) or int(family.get("global_head_dim", heads.dim))
         same = bool(text.get("attention_k_eq_v"))
         kv = (positive(text.get("num_global_key_value_heads")) if same else None) or heads.kv
         heads = Heads(heads.q, kv, dim, dim)
@@ -178,7 +176,8 @@ def _heads_at(model: Model, family: Family, heads: Heads, kind: str, index: int,
 def latent(model: Model, family: Family, indexer: bool) -> Block:
     text = model.text
     hidden, heads = need(text, "hidden_size"), need(text, "num_attention_heads")
-    rank_kv, rope, nope, value = (need(text, k) for k in ("kv_lora_rank", "qk_rope_head_dim", "qk_nope_head_dim", "v_head_dim"))
+    rank_kv, rope, nope = (need(text, k) for k in ("kv_lora_rank", "qk_rope_head_dim", "qk_nope_head_dim"))
+    value = positive(text.get("v_head_dim")) or need(text, "hidden_size") // heads
     rank_q = positive(text.get("q_lora_rank"))
 
     def write(ledger: Ledger) -> None:
@@ -218,6 +217,15 @@ def _latent_layers(model: Model, family: Family, rank: Rank) -> list[Layer]:
             caches.append(CacheLayer("mla", index, 1, dim, row_bytes=dim + dim // 128 * 4))
         layers.append(Layer((with_indexer,), (latent(model, family, with_indexer),), tuple(caches)))
     return layers
+
+
+def _expanded_layers(model: Model, family: Family, rank: Rank) -> list[Layer]:
+    """MiniCPM3: latent projections, but a cache of full heads, V padded to K's width."""
+    text = model.text
+    count, heads = need(text, "num_hidden_layers"), need(text, "num_attention_heads")
+    dim = need(text, "qk_nope_head_dim") + need(text, "qk_rope_head_dim")
+    block = latent(model, {**family, "separate_a": True}, False)
+    return [Layer((), (block,), (CacheLayer("full", i, kv_split(rank, heads), dim, dim),)) for i in range(count)]
 
 
 def _indexer_layers(text: Mapping[str, Any], count: int) -> frozenset[int]:
@@ -506,7 +514,15 @@ def _mamba_layers(model: Model, family: Family, rank: Rank) -> list[Layer]:
     text = model.text
     hidden, count = need(text, "hidden_size"), need(text, "num_hidden_layers")
     if family.get("state") == "mamba2":
-        two = _mamba2_shape({"mamba_expand": text.get("expand"), **text, "mamba_num_heads": text.get("num_heads"), "mamba_head_dim": text.get("head_dim")}, hidden)
+        two = _mamba2_shape(
+            {
+                "mamba_expand": text.get("expand"),
+                **text,
+                "mamba_num_heads": text.get("num_heads"),
+                "mamba_head_dim": text.get("head_dim"),
+            },
+            hidden,
+        )
         return [Layer((), (two.block(hidden),), (two.cache(rank, i),), False, 1) for i in range(count)]
     one = _mamba1_shape(text, hidden, False)
     return [Layer((), (one.block(hidden, "mixer"),), (one.cache(rank, i),), False, 1) for i in range(count)]
@@ -563,6 +579,7 @@ def _cross_layers(model: Model, family: Family, rank: Rank) -> list[Layer]:
 MIXERS: Mapping[str, Callable[[Model, Family, Rank], list[Layer]]] = {
     "attention": _attention_layers,
     "mla": _latent_layers,
+    "expanded_mla": _expanded_layers,
     "hybrid": _hybrid_layers,
     "pattern": _pattern_layers,
     "parallel": _parallel_layers,

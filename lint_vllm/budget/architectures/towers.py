@@ -48,7 +48,7 @@ def towers(model: Model, ledger: Ledger) -> None:
         ledger.bytes += size // ledger.rank.encoder_tp
         ledger.uncertain += size - size // ledger.rank.encoder_tp
         ledger.notes.append("size of the vision tower from the catalogue's parameter count")
-    elif build is not None:
+    elif build is not None and model.multimodal:
         build(model, ledger)
     elif model.multimodal:
         raise NotModelled(f"the vision or audio tower of {model.model_type}")
@@ -66,12 +66,16 @@ def block(
     ledger.split(heads, "number of vision attention heads", tp)
     q = ledger.split(inner, "vision attention width", tp)
     kv = q if kv_heads is None else ledger.split(inner // heads * kv_heads, "vision KV width", tp)
-    ledger.linear(f"{prefix}.attn.qkv", hidden, [q, kv, kv], (q + 2 * kv if k_bias else q + kv) if bias else 0, quantized=towers_quantized)
+    ledger.linear(
+        f"{prefix}.attn.qkv", hidden, [q, kv, kv], (q + 2 * kv if k_bias else q + kv) if bias else 0, quantized=towers_quantized
+    )
     ledger.linear(f"{prefix}.attn.proj", q, [hidden], hidden if bias else 0, row_split=tp > 1, quantized=towers_quantized)
     part_width = ledger.split(width, "vision MLP width", tp)
     ups = [part_width, part_width] if gated else [part_width]
     ledger.linear(f"{prefix}.mlp.fc1", hidden, ups, sum(ups) if mlp_bias else 0, quantized=towers_quantized)
-    ledger.linear(f"{prefix}.mlp.fc2", part_width, [hidden], hidden if mlp_bias else 0, row_split=tp > 1, quantized=towers_quantized)
+    ledger.linear(
+        f"{prefix}.mlp.fc2", part_width, [hidden], hidden if mlp_bias else 0, row_split=tp > 1, quantized=towers_quantized
+    )
     ledger.vector(2 * norm * hidden)
 
 
@@ -93,7 +97,11 @@ def text_hidden(model: Model) -> int:
 
 def siglip(ledger: Ledger, config: Config, layers: int | None = None, prefix: str = "vision_tower.vision_model") -> int:
     hidden, width, heads = need(config, "hidden_size"), need(config, "intermediate_size"), need(config, "num_attention_heads")
-    depth, patch, channels = need(config, "num_hidden_layers"), need(config, "patch_size"), positive(config.get("num_channels")) or 3
+    depth, patch, channels = (
+        need(config, "num_hidden_layers"),
+        need(config, "patch_size"),
+        positive(config.get("num_channels")) or 3,
+    )
     count = (need(config, "image_size") // patch) ** 2
     ledger.vector(channels * patch * patch * hidden + hidden, count * hidden)
     used = depth if layers is None else layers
@@ -108,7 +116,11 @@ def siglip(ledger: Ledger, config: Config, layers: int | None = None, prefix: st
 
 def clip(ledger: Ledger, config: Config, layers: int | None = None, prefix: str = "vision_tower.vision_model") -> int:
     hidden, width, heads = need(config, "hidden_size"), need(config, "intermediate_size"), need(config, "num_attention_heads")
-    depth, patch, channels = need(config, "num_hidden_layers"), need(config, "patch_size"), positive(config.get("num_channels")) or 3
+    depth, patch, channels = (
+        need(config, "num_hidden_layers"),
+        need(config, "patch_size"),
+        positive(config.get("num_channels")) or 3,
+    )
     count = (need(config, "image_size") // patch) ** 2 + 1
     ledger.vector(hidden, channels * patch * patch * hidden, count * hidden, 2 * hidden)
     used = depth if layers is None else layers
@@ -178,7 +190,7 @@ def _gemma3(model: Model, ledger: Ledger) -> None:
     config = part(model, "vision_config")
     if config is None:
         raise NotModelled("vision_config is not in the configuration")
-    hidden = siglip(ledger, {**config, "vision_use_head": config.get("vision_use_head", False)})
+    hidden = siglip(ledger, {**config, "vision_use_head": False})
     ledger.vector(hidden * text_hidden(model), hidden)
 
 
@@ -236,7 +248,9 @@ def _qwen2_5_vl(model: Model, ledger: Ledger) -> None:
     channels = positive(config.get("in_chans")) or positive(config.get("in_channels")) or 3
     ledger.vector(channels * frames * patch * patch * dim)
     for index in range(depth):
-        block(ledger, f"visual.blocks.{index}", dim, need(config, "intermediate_size"), need(config, "num_heads"), gated=True, norm=1)
+        block(
+            ledger, f"visual.blocks.{index}", dim, need(config, "intermediate_size"), need(config, "num_heads"), gated=True, norm=1
+        )
     ledger.vector(dim)
     mlp(ledger, "visual.merger", dim * merge * merge, dim * merge * merge, need(config, "out_hidden_size"))
 
@@ -246,7 +260,11 @@ def _qwen3_vl(model: Model, ledger: Ledger) -> None:
     if config is None:
         raise NotModelled("vision_config is not in the configuration")
     dim, depth, merge = need(config, "hidden_size"), need(config, "depth"), need(config, "spatial_merge_size")
-    patch, frames, channels = need(config, "patch_size"), need(config, "temporal_patch_size"), need(config, "in_channels", "in_chans")
+    patch, frames, channels = (
+        need(config, "patch_size"),
+        need(config, "temporal_patch_size"),
+        need(config, "in_channels", "in_chans"),
+    )
     out = need(config, "out_hidden_size")
     ledger.vector(channels * frames * patch * patch * dim + dim, need(config, "num_position_embeddings") * dim)
     for index in range(depth):
@@ -267,14 +285,24 @@ def _llama4(model: Model, ledger: Ledger) -> None:
     patch, channels = need(config, "patch_size"), positive(config.get("num_channels")) or 3
     count = (need(config, "image_size") // patch) ** 2 + 1
     tp = ledger.rank.encoder_tp
-    ledger.linear("vision_model.patch_embedding.linear", channels * patch * patch, [ledger.split(hidden, "vision width", tp)], quantized=ledger.scheme.towers)
+    ledger.linear(
+        "vision_model.patch_embedding.linear",
+        channels * patch * patch,
+        [ledger.split(hidden, "vision width", tp)],
+        quantized=ledger.scheme.towers,
+    )
     ledger.vector(hidden, count * hidden, 4 * hidden)
     for index in range(need(config, "num_hidden_layers")):
         block(ledger, f"vision_model.model.layers.{index}", hidden, width, heads)
     inner, outer = need(config, "projector_input_dim"), need(config, "projector_output_dim")
     mlp(ledger, "vision_model.vision_adapter.mlp", width, inner, outer, bool(config.get("multi_modal_projector_bias")))
     out = text_hidden(model)
-    ledger.linear("multi_modal_projector.linear_1", need(config, "vision_output_dim"), [ledger.split(out, "projector width")], quantized=ledger.scheme.towers)
+    ledger.linear(
+        "multi_modal_projector.linear_1",
+        need(config, "vision_output_dim"),
+        [ledger.split(out, "projector width")],
+        quantized=ledger.scheme.towers,
+    )
 
 
 def _kimi_k25(model: Model, ledger: Ledger) -> None:
@@ -282,10 +310,15 @@ def _kimi_k25(model: Model, ledger: Ledger) -> None:
     if config is None:
         raise NotModelled("vision_config is not in the configuration")
     hidden, width = need(config, "vt_hidden_size", "hidden_size"), need(config, "vt_intermediate_size", "intermediate_size")
-    heads, depth = need(config, "vt_num_attention_heads", "num_attention_heads"), need(config, "vt_num_hidden_layers", "num_hidden_layers")
+    heads, depth = (
+        need(config, "vt_num_attention_heads", "num_attention_heads"),
+        need(config, "vt_num_hidden_layers", "num_hidden_layers"),
+    )
     patch = need(config, "patch_size")
     merge = config.get("merge_kernel_size") or (2, 2)
-    ledger.vector(3 * patch * patch * hidden + hidden, need(config, "init_pos_emb_height") * need(config, "init_pos_emb_width") * hidden)
+    ledger.vector(
+        3 * patch * patch * hidden + hidden, need(config, "init_pos_emb_height") * need(config, "init_pos_emb_width") * hidden
+    )
     for index in range(depth):
         block(ledger, f"vision_tower.encoder.blocks.{index}", hidden, width, heads)
     ledger.vector(2 * hidden)
@@ -312,7 +345,16 @@ def _internvl(model: Model, ledger: Ledger) -> None:
     bias = bool(config.get("qkv_bias", config.get("attention_bias", False)))
     tp = ledger.rank.encoder_tp if heads % ledger.rank.encoder_tp == 0 else 1
     for index in range(need(config, "num_hidden_layers")):
-        block(ledger, f"vision_model.encoder.layers.{index}", hidden, width, heads, bias=bias, norm=1 if config.get("norm_type") == "rms_norm" else 2, sharded=tp > 1)
+        block(
+            ledger,
+            f"vision_model.encoder.layers.{index}",
+            hidden,
+            width,
+            heads,
+            bias=bias,
+            norm=1 if config.get("norm_type") == "rms_norm" else 2,
+            sharded=tp > 1,
+        )
         if not bias:
             ledger.vector(hidden)
         ledger.vector(2 * hidden)
