@@ -19,6 +19,10 @@ from pathlib import Path
 from typing import Any
 
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE.parent))
+
+from lint_vllm.facts.cards import name_keys  # noqa: E402
+
 DATA = HERE.parent / "lint_vllm" / "data"
 GIB = 1024.0
 
@@ -73,10 +77,13 @@ def capability(card: dict[str, Any]) -> list[int] | None:
 
 
 def built(card: dict[str, Any]) -> dict[str, Any]:
+    keys, forms = name_keys((card["name"], *card.get("aliases", ())))
     row = {
         "name": card["name"],
         "vendor": card["vendor"],
         "aliases": card.get("aliases", []),
+        "keys": keys,
+        "forms": forms,
         "gb": card.get("gb"),
         "total": total(card),
         "wsl": max(card["wsl_mib"]) if card.get("wsl_mib") else None,

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import re
-import subprocess
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache
@@ -125,6 +124,8 @@ def local_card() -> tuple[Card, int] | Unknown:
 
     Runs one program with a time limit; call it only when the user asks for the local card.
     """
+    import subprocess
+
     command = ["nvidia-smi", "--query-gpu=name,memory.total", "--format=csv,noheader,nounits"]
     try:
         done = subprocess.run(command, capture_output=True, text=True, timeout=10, check=False)
@@ -186,10 +187,13 @@ def _entry(row: dict[str, Any]) -> _Entry:
         marketing_gb=row.get("gb"),
         supports=tuple(row.get("supports", {}).items()),
     )
-    parsed = [_parse(spelling.lower()) for spelling in (row["name"], *row.get("aliases", ()))]
-    keys = frozenset(p.key for p in parsed if p.key)
-    forms = frozenset(p.form for p in parsed if p.form)
-    return _Entry(card, row, keys, forms)
+    return _Entry(card, row, frozenset(row["keys"]), frozenset(row.get("forms", ())))
+
+
+def name_keys(spellings: Iterable[str]) -> tuple[list[str], list[str]]:
+    """The model words and the form factors that some names of one device hold; for building the table."""
+    parsed = [_parse(spelling.lower()) for spelling in spellings]
+    return sorted({p.key for p in parsed if p.key}), sorted({p.form for p in parsed if p.form})
 
 
 def _ceiling(total: Quantity, gap: Quantity) -> Quantity:

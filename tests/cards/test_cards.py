@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 from importlib import resources
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lint_vllm.budget.quantity import GIB
-from lint_vllm.facts.cards import cards_with_memory, find_card, notes, read_nvidia_smi, with_memory
+from lint_vllm.facts.cards import cards_with_memory, find_card, local_card, notes, read_nvidia_smi, with_memory
 from lint_vllm.known import Unknown
 
 
@@ -118,6 +119,20 @@ def test_an_unlisted_card_takes_the_memory_that_nvidia_smi_shows() -> None:
     assert not isinstance(found, Unknown)
     assert found[0].total.high == 49152 * 2**20
     assert found[0].total.low < found[0].total.likely < found[0].total.high
+
+
+def test_the_local_card_is_read_from_nvidia_smi(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tmp_path / "nvidia-smi"
+    program.write_text("#!/bin/sh\necho 'NVIDIA L4, 23034'\n")
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", str(tmp_path), prepend=":")
+    found = local_card()
+    assert not isinstance(found, Unknown)
+    assert (found[0].name, found[1]) == ("NVIDIA L4", 1)
+    program.write_text("#!/bin/sh\necho 'no driver' >&2\nexit 9\n")
+    assert local_card() == Unknown("nvidia-smi failed: no driver")
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert isinstance(local_card(), Unknown)
 
 
 @pytest.mark.parametrize("listing", ["", "\n", "no comma here"])
