@@ -75,6 +75,12 @@ def architectures(release: Path) -> set[str]:
     return {name for name in found if re.fullmatch(r"[A-Z]\w+", name)}
 
 
+def multimodal(release: Path) -> set[str]:
+    """Architectures that take images, audio or video."""
+    tree = parse(release / "vllm/model_executor/models/registry.py")
+    return {k for name, value in assigned(tree) if name == "_MULTIMODAL_MODELS" for k in keys_of(value)}
+
+
 def own_types(release: Path) -> set[str]:
     """Model types whose configuration class vLLM brings."""
     tree = parse(release / "vllm/transformers_utils/config.py")
@@ -239,6 +245,7 @@ def main(vllm: Path, transformers: Path) -> None:
             "source": source,
             "releases": built,
             "architectures": served,
+            "multimodal": sorted(ranges(vllm, multimodal)),
             "own_types": ranges(vllm, own_types),
             "types": {t: v for t, v in types.items()},
             "architecture_of": {t: a for t, a in sorted(named.items()) if a in served},

@@ -16,7 +16,7 @@ from lint_vllm.facts import version_key
 from lint_vllm.facts.model import Model
 from lint_vllm.frozen import dataclass
 
-__all__ = ["Floor", "Span", "architecture_of", "brings_code", "floor", "knows_type", "parser_span", "served_span", "transformers_of"]
+__all__ = ["Floor", "Span", "architecture_of", "brings_code", "floor", "knows_type", "parser_span", "served_span", "takes_media", "transformers_of", "type_since"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +48,11 @@ class Floor:
 def served_span(architecture: str) -> Span | None:
     """The releases whose registry has an architecture; ``None`` for one that none of them has."""
     return _span(_data("model_support")["architectures"].get(architecture))
+
+
+def takes_media(architecture: str) -> bool:
+    """Whether an architecture takes images, audio or video."""
+    return architecture in _data("model_support")["multimodal"]
 
 
 def parser_span(kind: Literal["tool", "reasoning"], name: str) -> Span | None:
