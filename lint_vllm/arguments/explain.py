@@ -148,8 +148,6 @@ class Explainer:
             refusal.token.span,
             flag=_written(refusal.token, refusal.spelling),
             known_flag=option.flag,
-            wants_json=option.is_json,
-            wants_integer=option.wants_integer,
             words=_words(refusal.token),
             setting=refusal.token.setting,
         )
@@ -228,8 +226,6 @@ class Explainer:
             value=token.text,
             suggestions=folded or close,
             introduced_in=self._later_choice(use.option, token.text),
-            wants_json=use.option.is_json,
-            wants_integer=use.option.wants_integer,
             words=_words(use.name) if use.attached else _words(use.name, *use.values),
             setting=use.name.setting,
         )
