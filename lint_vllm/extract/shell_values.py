@@ -20,6 +20,7 @@ from lint_vllm.source import Span, Text
 
 _FIRST_PRIVATE = 0xF0000
 _LAST_PRIVATE = 0xFFFFD
+_BLANK = re.compile(r"\s")
 _PRIVATE = re.compile("[\U000f0000-\U000ffffd]")
 _BLANKS = " \t\r\n"
 _NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
@@ -342,14 +343,12 @@ class Expander:
         use = self.script.text[start:end]
         fields = self._fields(bits, use)
         if len(fields) == 1 and not any(isinstance(b, _Items) for b in bits):
-            pieces, spreads = fields[0]
+            pieces, spreads, _ = fields[0]
             value = self.script.value
             quote = value[start] if value[start] in "'\"" and self.skip(start, end) == end else ""
             return [word_of(pieces, self.script.place(start, end), use[:0], quote, spreads=spreads)]
         out = []
-        for pieces, spreads in fields:
-            items = (word for bit in bits if isinstance(bit, _Items) for word in bit.words)
-            item = next((word for word in items if pieces and word.pieces == pieces), None)
+        for pieces, spreads, item in fields:
             if item is not None:
                 out.append(item)
                 continue
@@ -381,18 +380,22 @@ class Expander:
 
     # Fields
 
-    def _fields(self, bits: Iterable[_Bit | _Items], use: Text) -> list[tuple[Pieces, bool]]:
-        fields: list[tuple[Pieces, bool]] = []
+    def _fields(self, bits: Iterable[_Bit | _Items], use: Text) -> list[tuple[Pieces, bool, ShellWord | None]]:
+        """Pieces of each argument, whether it spreads, and the array item that it is as a whole."""
+        fields: list[tuple[Pieces, bool, ShellWord | None]] = []
         current: list[Piece] = []
+        item: ShellWord | None = None
         open_field = False
         spreads = False
 
         def close() -> None:
-            nonlocal current, open_field, spreads
+            nonlocal current, open_field, spreads, item
             if open_field:
                 # An empty piece only marks a quote.
-                fields.append((tuple(p for p in current if p.text.value or p.unknown), spreads))
-            current, open_field, spreads = [], False, False
+                pieces = tuple(p for p in current if p.text.value or p.unknown)
+                whole = item if item is not None and len(pieces) == len(item.pieces) else None
+                fields.append((pieces, spreads, whole))
+            current, open_field, spreads, item = [], False, False, None
 
         def divided(piece: Piece) -> None:
             nonlocal open_field
@@ -416,12 +419,12 @@ class Expander:
                 for number, word in enumerate(bit.words):
                     if number:
                         close()
-                    pieces = pieces_of(word)
-                    if bit.split:
-                        for piece in pieces:
+                    if bit.split and not (len(word.pieces) == 1 and not _BLANK.search(word.value)):
+                        for piece in pieces_of(word):
                             divided(piece)
                     else:
-                        current.extend(word.pieces or pieces)
+                        item = word
+                        current.extend(pieces_of(word))
                         open_field = True
                     spreads = spreads or word.spreads
             elif bit.split:
