@@ -237,6 +237,9 @@ class Deployment:
     multi_node: bool = False
     """The launch is one of several cooperating nodes (LeaderWorkerSet, ``srun`` over nodes, a Ray cluster)."""
     nodes: int | None = None
+    complete: bool = True
+    """False when a part of the file that may say more could not be read, or a template inserts it: what is missing here proves
+    nothing."""
     env_complete: bool = True
     """False when variables may come from elsewhere (``envFrom``, an ``env_file`` that could not be read)."""
     profiles: tuple[str, ...] = ()

@@ -318,6 +318,7 @@ class Service:
             read_only_root=read_only.span if read_only and is_true(read_only.value) else None,
             host_network=network.span if network and self.project.text(_scalar(network.value)) == "host" else None,
             runtime=self.word("runtime"),
+            complete=not any(missing_parts(body) for _, body in self.layers),
             env_complete=self._env_complete(),
             profiles=tuple(profiles),
             waits_for_health=self._waits_for_health(),

@@ -364,9 +364,20 @@ def _deployment(node: Mapping, pod: Pod, visit: Visit, process: Process | None, 
         device_claims=claims.span if claims else None,
         multi_node=pod.multi_node,
         nodes=pod.nodes,
+        complete=not _inserted_into(node) and not _inserted_into(spec),
         env_complete="envFrom" not in node and not missing_parts(node.get("env")),
         edit_points=edit_points(node, spec),
     )
+
+
+def _inserted_into(node: Mapping) -> bool:
+    """Whether a template adds entries to a mapping, or supplies a whole entry (``resources: {{ toYaml ... }}``)."""
+    inserted = any(region.inserts for region in node.page.masked.overlapping(node.start, node.end))
+    whole = any(isinstance(p.value, Scalar) and p.value.templated and name in _WHOLE for name, p in node)
+    return inserted or whole or bool(missing_parts(node))
+
+
+_WHOLE = {"resources", "env", "envFrom", "volumeMounts", "volumes", "nodeSelector", "affinity", "securityContext"}
 
 
 def edit_points(node: Mapping, spec: Mapping | None = None) -> MappingProxyType[str, Span]:
@@ -419,12 +430,20 @@ def _mounts(node: Mapping, spec: Mapping, visit: Visit) -> tuple[tuple[Mount, ..
                 source,
                 size.value if size else None,
                 size.word.value_span if size else None,
-                volume.span if volume else None,
+                _definition(volume),
                 read_only is not None and read_only.literal is True,
                 bytes_.bytes if bytes_ else None,
             )
         )
     return tuple(mounts), complete
+
+
+def _definition(volume: Mapping | None) -> Span | None:
+    """``emptyDir: {}`` of a volume; the whole volume where it says something else."""
+    if volume is None:
+        return None
+    pair = next((pair for name, pair in volume if name != "name"), None)
+    return pair.span if pair is not None else volume.span
 
 
 def _volume_kind(volume: Mapping | None) -> tuple[str, str | None, Scalar | None]:

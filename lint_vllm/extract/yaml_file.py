@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cached_property, partial
 from typing import TYPE_CHECKING
 
@@ -28,7 +29,16 @@ def extract(source: SourceFile, follow: Follower | None) -> Extraction:
     page = parse(Text.of(source))
     page.values = TemplateValues(page, follow)
     launches = _Walk(page, follow).launches()
+    if page.problems:
+        launches = [_incomplete(launch) for launch in launches]
     return Extraction(tuple(_unique(launches)), tuple(page.problems))
+
+
+def _incomplete(launch: Launch) -> Launch:
+    """A launch of a file of which a part could not be read."""
+    if launch.deployment is None:
+        return launch
+    return replace(launch, deployment=replace(launch.deployment, complete=False, env_complete=False, mounts_complete=False))
 
 
 class TemplateValues:

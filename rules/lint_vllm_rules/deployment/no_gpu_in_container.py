@@ -45,7 +45,9 @@ def no_gpu_in_container(args: ArgumentSet, facts: Facts, options: object) -> Ite
     deployment = launch.deployment
     if deployment is None or not is_container(deployment) or not official_image(facts):
         return
-    if deployment.gpus or deployment.device_claims is not None or deployment.runtime is not None or launch.hints:
+    if not deployment.complete or deployment.gpus or deployment.device_claims is not None:
+        return
+    if deployment.runtime is not None or launch.hints:
         return
     tag = (launch.image.tag if launch.image is not None else "") or ""
     if any(part in _OTHER_BUILDS for part in tag.lower().split("-")) or str(args.value("device")) in ("cpu", "tpu", "xpu", "hpu"):
