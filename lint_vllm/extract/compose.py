@@ -22,6 +22,7 @@ from lint_vllm.extract.processes import (
     launches_of,
     missing_parts,
     process_of,
+    variable_launches,
     visible_devices,
 )
 from lint_vllm.extract.processes import words_of as words_of_list
@@ -189,10 +190,10 @@ class Service:
         image = self._image()
         site = f"services.{self.name}"
         context = replace(self.project.visit.context(site, self.pair.span), env=env, image=image)
-        if process is None:
-            return []
         context = replace(context, deployment=self._deployment(process, env))
-        found = launches_of(process, context)
+        found = launches_of(process, context) if process is not None else []
+        if not found and (process is None or process.command is None):
+            found = variable_launches(context)
         missing: tuple[str, ...] = ()
         for key in ("command", "entrypoint"):
             own = self.find(key)
@@ -289,7 +290,7 @@ class Service:
             return False
         return any(isinstance(p.value, MapNode) and p.value.string("condition") == "service_healthy" for _, p in found[1])
 
-    def _deployment(self, process: Process, env: Mapping[str, EnvVar]) -> Deployment:
+    def _deployment(self, process: Process | None, env: Mapping[str, EnvVar]) -> Deployment:
         own = self.layers[0][1]
         profiles = sorted(self.project.text(p) or "" for p in own.items("profiles") if isinstance(p, Scalar))
         shm, memory = self.scalar("shm_size"), self.scalar("mem_limit") or self.scalar("deploy", "resources", "limits", "memory")
@@ -302,8 +303,8 @@ class Service:
             span=self.pair.span,
             scope="compose" + (":" + ",".join(profiles) if profiles else ""),
             name=self.pair.key.word,
-            command=process.command,
-            args=process.args,
+            command=process.command if process else None,
+            args=process.args if process else (),
             gpus=tuple(self._gpus(env)),
             shm_size=docker_size(shm[1], shm[0].expand) if shm else None,
             ipc=self.word("ipc"),

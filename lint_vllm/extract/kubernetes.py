@@ -19,17 +19,16 @@ from lint_vllm.extract.processes import (
     Expansion,
     Process,
     integer,
-    is_engine_image,
     item_word,
     kubernetes_size,
     launches_of,
     missing_parts,
     process_of,
-    proves_vllm,
+    variable_launches,
     visible_devices,
     words_of,
 )
-from lint_vllm.extract.references import Expanded, expand_kubernetes, split_line, with_expansion
+from lint_vllm.extract.references import Expanded, expand_kubernetes, with_expansion
 from lint_vllm.extract.visit import Visit, name_of
 from lint_vllm.extract.yaml_nodes import Mapping, Node, Pair, Scalar, Sequence
 from lint_vllm.frozen import dataclass
@@ -56,9 +55,6 @@ _CONTAINER_FIELDS = (
         "securityContext",
     ),
     *("livenessProbe", "readinessProbe", "startupProbe"),
-)
-_EXTRA_ARGUMENTS = re.compile(
-    r"(?:VLLM|ENGINE|SERVER|MODEL)_(?:\w+_)?(?:EXTRA_|ADDITIONAL_|SERVE_|SERVER_)*(?:ARGS|ARGUMENTS|FLAGS|OPTS|OPTIONS)$"
 )
 
 
@@ -101,6 +97,38 @@ def lone_container(node: Mapping, visit: Visit) -> list[Launch]:
     pod = pod_at(node, visit)
     owner = f"{pod.kind}/{pod.name.value} " if pod.kind and pod.name else ""
     return container(node, pod, visit, f"{owner}{visit.site}")
+
+
+def task_container(node: Mapping, visit: Visit) -> list[Launch]:
+    """A container of an ECS task definition in YAML (CloudFormation): ``Image``, ``EntryPoint``, ``Command``."""
+    if not isinstance(node.get("Image"), Scalar) or not ("Command" in node or "EntryPoint" in node):
+        return []
+    from lint_vllm.extract.containers import parse_image
+
+    entry, command = _argv(node.pair("EntryPoint"), Expanded), _argv(node.pair("Command"), Expanded) or ()
+    if not entry and not command:
+        return []
+    pairs = [node.pair("EntryPoint"), node.pair("Command")]
+    process = process_of(pairs, entry, command, node.span)
+    image = node.scalar("Image")
+    env: dict[str, EnvVar] = {}
+    for item in node.items("Environment"):
+        name = item.scalar("Name") if isinstance(item, Mapping) else None
+        if name is not None and isinstance(item, Mapping):
+            env[name.value] = EnvVar(name.word, _word(item.scalar("Value")), item.span)
+    gpus = [
+        GpuRequest("ResourceRequirements", item.span, value.word.value_span, integer(value.word), value.value)
+        for item in node.items("ResourceRequirements")
+        if isinstance(item, Mapping) and item.string("Type") == "GPU" and (value := item.scalar("Value")) is not None
+    ]
+    context = replace(
+        visit.context(),
+        env=env,
+        image=parse_image(image.word.content, image.word.unknown) if image else None,
+        deployment=Deployment("other", node.span, f"task:{node.span.start}", command=entry, args=command, gpus=tuple(gpus)),
+    )
+    visit.mark(*(pair.value for pair in pairs if pair))
+    return launches_of(process, context)
 
 
 def pod_at(node: Mapping, visit: Visit) -> Pod:
@@ -170,7 +198,7 @@ def container(node: Mapping, pod: Pod, visit: Visit, site: str) -> list[Launch]:
     if not found and process:
         found = _mounted_script(process, context, visit)
     if not found:
-        found = _argument_variables(node, env, image, context, visit)
+        found = variable_launches(context, served_model(node, visit))
     found = [_with_model(launch, node, visit) for launch in found]
     keys = [node.pair(key) for key in ("command", "args", "env")]
     missing = tuple(reason for pair in keys[:2] if pair for reason in missing_parts(pair.value))
@@ -579,42 +607,6 @@ def _mounted_script(process: Process, context: Context, visit: Visit) -> list[La
                         visit.mark(pair.value)
                     found += launches
     return found
-
-
-def _argument_variables(node: Mapping, env: dict[str, EnvVar], image: Image | None, context: Context, visit: Visit) -> list[Launch]:
-    """Arguments in a variable that the image's start script hands to vLLM (``VLLM_ADDITIONAL_ARGS``)."""
-    for name, variable in env.items():
-        value = variable.value
-        if (
-            value is None
-            or value.unknown is not None
-            or not _EXTRA_ARGUMENTS.search(name)
-            or not value.value.lstrip().startswith("-")
-        ):
-            continue
-        words = tuple(split_line(value.content))
-        flags = [word.value for word in words if word.value.startswith("-")]
-        if not is_engine_image(image) and not proves_vllm(flags):
-            continue
-        model = served_model(node, visit)
-        return [
-            Launch(
-                source=variable.name.span.source,
-                form="env",
-                site=f"{context.site} env {name}",
-                command=value.span,
-                block=variable.span,
-                words=words,
-                settings=(Setting(model[0], "model", model[1], model[1].value),) if model else (),
-                env=MappingProxyType(env),
-                image=image,
-                hints=context.hints,
-                deployment=context.deployment,
-                wrapper="kserve" if name == "VLLM_ADDITIONAL_ARGS" else "environment",
-                passage=context.passage,
-            )
-        ]
-    return []
 
 
 def _with_model(launch: Launch, node: Mapping, visit: Visit) -> Launch:

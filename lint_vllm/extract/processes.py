@@ -10,11 +10,11 @@ from pathlib import Path
 from typing import TypeAlias
 
 from lint_vllm.extract.context import Context
-from lint_vllm.extract.references import Expanded, with_expansion
+from lint_vllm.extract.references import Expanded, split_line, with_expansion
 from lint_vllm.extract.yaml_nodes import TEMPLATE, Node, Pair, Scalar
 from lint_vllm.extract.yaml_nodes import Sequence as ListNode
 from lint_vllm.frozen import dataclass
-from lint_vllm.launch import ByteSize, Image, Launch, Word
+from lint_vllm.launch import ByteSize, Image, Launch, Setting, Word
 from lint_vllm.source import Span, Text
 
 Expansion: TypeAlias = "Callable[[Text], Expanded]"
@@ -176,6 +176,36 @@ def passed_on(process: Process, context: Context, needed: int) -> list[Launch]:
     if not proves_vllm(flags, needed):
         return []
     return [launch_of("image", process.place, process.args, context, process.block)]
+
+
+_EXTRA_ARGUMENTS = re.compile(r"(?:VLLM|ENGINE|SERVER|MODEL)_(?:\w+_)?(?:ARGS|ARGUMENTS|FLAGS|OPTS|OPTIONS)$")
+
+
+def variable_launches(context: Context, model: tuple[Word, Word] | None = None) -> list[Launch]:
+    """A launch by an image whose start script takes its arguments from the environment.
+
+    Either one variable holds a line of arguments (``VLLM_ADDITIONAL_ARGS``), or the image has a variable for each option.
+    ``model``: key and value where the surroundings name one.
+    """
+    from lint_vllm.extract.command import launch_of
+    from lint_vllm.extract.envfile import worker_launch
+
+    for name, variable in context.env.items():
+        value = variable.value
+        if value is None or value.unknown is not None or not _EXTRA_ARGUMENTS.search(name):
+            continue
+        words = split_line(value.content) if value.value.lstrip().startswith("-") else []
+        flags = [word.value for word in words if word.value.startswith("-")]
+        if not flags or not (is_engine_image(context.image) or proves_vllm(flags)):
+            continue
+        settings = (Setting(model[0], "model", model[1], model[1].value),) if model else ()
+        wrapper = "kserve" if name == "VLLM_ADDITIONAL_ARGS" else "environment"
+        inside = replace(context, site=f"{context.site} env {name}", block=variable.span)
+        return [launch_of("env", value.span, words, inside, variable.span, wrapper=wrapper, settings=settings)]
+    if context.image is None or not context.env:
+        return []
+    found = worker_launch(tuple(context.env.values()), context.image, context)
+    return [found] if found is not None else []
 
 
 def is_entry_point(image: Image | None) -> bool:

@@ -99,7 +99,7 @@ def _sniff(head: str) -> str | None:
         return "python" if found.group("python") else "shell"
     if head.lstrip().startswith(("{", "[")) and "{{" not in head[:4] and "{%" not in head[:4]:
         return "json"
-    if _YAML_LIKE.match(head):
+    if _YAML_LIKE.match(head) or re.match(r"\s*\{\{-?\s*(?:/\*|define\b|if\b|range\b|with\b)", head):
         return "yaml"
     if re.search(r"^\[(?:Unit|Service|Container)\]", head, re.M):
         return "systemd"

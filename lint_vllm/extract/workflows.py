@@ -49,6 +49,7 @@ def tasks(node: Mapping, visit: Visit) -> list[Launch]:
         script = script_of(pair)
         if script is None:
             continue
+        script = with_workflow_environment(script, env)
         visit.mark(pair.value)
         deployment = Deployment(
             "other", node.span, f"job:{node.span.start}", gpus=tuple(_requested(node, visit)), nodes=_nodes(node)
@@ -95,6 +96,22 @@ def script_of(pair: Pair) -> Text | None:
             end = scalar.text.span
             parts += [scalar.word.content, Text(end.source, "\n", (end.end,), (end.end,), end.end)]
     return Text.join(parts) if parts else None
+
+
+_GITHUB_ENV = re.compile(r"\$\{\{\s*env\.(\w+)\s*\}\}")
+
+
+def with_workflow_environment(script: Text, env: dict[str, EnvVar]) -> Text:
+    """The script after ``${{ env.NAME }}`` of a GitHub workflow, where the file sets the variable."""
+    parts: list[Text] = []
+    at = 0
+    for found in _GITHUB_ENV.finditer(script.value):
+        variable = env.get(found.group(1))
+        if variable is None or variable.value is None or variable.value.unknown is not None:
+            continue
+        parts += [script[at : found.start()], Text.placed(variable.value.value, script[found.start() : found.end()].span)]
+        at = found.end()
+    return Text.join([part for part in (*parts, script[at:]) if part.value], script[0:0]) if at else script
 
 
 def environment_around(node: Mapping, visit: Visit) -> dict[str, EnvVar]:

@@ -9,9 +9,11 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property, partial
+from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from lint_vllm.extract.context import MAX_DEPTH, Context, Extraction, Follower
+from lint_vllm.extract.registry import WRAPPINGS
 from lint_vllm.extract.visit import Recogniser, Visit, children
 from lint_vllm.extract.yaml_nodes import Mapping, Node, Page, Scalar, Sequence, parse
 from lint_vllm.launch import Launch
@@ -31,7 +33,14 @@ def extract(source: SourceFile, follow: Follower | None) -> Extraction:
     launches = _Walk(page, follow).launches()
     if page.problems:
         launches = [_incomplete(launch) for launch in launches]
-    return Extraction(tuple(_unique(launches)), tuple(page.problems))
+    problems = () if _is_template(source.path, page) else tuple(page.problems)
+    return Extraction(tuple(_unique(launches)), problems)
+
+
+def _is_template(path: str, page: Page) -> bool:
+    """Whether a file is a template by its name, and so need not be YAML before it is filled in."""
+    named = PurePosixPath(path.replace("\\", "/"))
+    return bool(page.masked.regions) and (named.suffix in WRAPPINGS or "templates" in named.parts)
 
 
 def _incomplete(launch: Launch) -> Launch:
@@ -109,11 +118,11 @@ def _recognisers() -> tuple[Recogniser, ...]:
     from lint_vllm.extract.compose import compose
     from lint_vllm.extract.helm import charts
     from lint_vllm.extract.keyed import keyed
-    from lint_vllm.extract.kubernetes import lone_container, pods
+    from lint_vllm.extract.kubernetes import lone_container, pods, task_container
     from lint_vllm.extract.vllm_config import config_file
     from lint_vllm.extract.workflows import tasks
 
-    return (compose, pods, *charts, lone_container, config_file, tasks, keyed)
+    return (compose, pods, *charts, lone_container, task_container, config_file, tasks, keyed)
 
 
 class _Walk:

@@ -278,3 +278,46 @@ spec:
     assert launch.image is not None
     assert launch.image.tag == "v0.10.2"
     assert launch.words[1].content.source.path == "../values.yaml"
+
+
+def test_task_definition_of_a_cloud() -> None:
+    text = """
+Resources:
+  Task:
+    Properties:
+      ContainerDefinitions:
+      - Name: llm
+        Image: vllm/vllm-openai:v0.11.0
+        Command: [--model, org/m]
+        ResourceRequirements: [{Type: GPU, Value: "1"}]
+"""
+    launch = one(text, "stack.yaml")
+    assert words(launch) == ["--model", "org/m"]
+    assert launch.deployment is not None
+    assert [g.count for g in launch.deployment.gpus] == [1]
+
+
+def test_what_a_patch_or_a_broken_file_leaves_out_proves_nothing() -> None:
+    patch = "kind: Deployment\nmetadata: {name: vllm}\nspec:\n  template:\n    spec:\n      containers:\n      - {name: a, args: [--model, m, --max-model-len=1]}\n"
+    deployment = one(patch).deployment
+    assert deployment is not None
+    assert not deployment.complete
+    broken = one("services:\n  a:\n    image: vllm/vllm-openai\n    command: --model m\n    gpus: [\n").deployment
+    assert broken is not None
+    assert not broken.complete
+    whole = one(pod("args: [--model, org/m]")).deployment
+    assert whole is not None
+    assert whole.complete
+    inserted = one(pod("args: [--model, org/m]\nresources:\n  {{- toYaml .Values.resources | nindent 10 }}")).deployment
+    assert inserted is not None
+    assert not inserted.complete
+
+
+def test_helper_template_is_read_and_not_called_unreadable() -> None:
+    text = '{{/* helpers */}}\n{{- define "container" -}}\nimage: vllm/vllm-openai\nargs:\n- --model={{ .m }}\n{{- end -}}\n{{- define "b" }}\nx: [\n{{ end }}\n'
+    from lint_vllm.extract import extract
+    from lint_vllm.source import SourceFile
+
+    found = extract(SourceFile.of(text, "templates/_helpers.tpl"))
+    assert [words(launch) for launch in found.launches] == [["--model={{ .m }}"]]
+    assert found.problems == ()

@@ -72,3 +72,10 @@ def test_scripts_that_start_nothing(script: str) -> None:
 def test_fences_in_a_guide() -> None:
     text = "guide: |\n  # How\n\n  ```bash\n  vllm serve org/m\n  ```\n"
     assert one(text).passage == "doc"
+
+
+def test_environment_by_expression() -> None:
+    text = "env: {MODEL: org/m}\njobs:\n  a:\n    steps:\n    - run: vllm serve ${{ env.MODEL }} --seed ${{ env.NO }}\n"
+    launch = one(text)
+    assert words(launch) == ["org/m", "--seed", "${{ env.NO }}"]
+    assert launch.words[0].span.text == "${{ env.MODEL }}"
