@@ -146,11 +146,11 @@ def _value_cause(problem: Problem, args: ArgumentSet) -> Cause:
         return "bad_value"
     if problem.introduced_in or choice_added_in(option.flag, value, release):
         return "too_new"
-    if problem.wants_json:
+    if option.is_json:
         if _PAIRS.match(value):
             return "json_form"
         return "json_quoting" if re.match(r"\s*[\\'\"]*[{\[]", value) and not _is_json(value) else "bad_value"
-    if problem.wants_integer and _NUMBER.match(value) and not value.lstrip("-").isdigit():
+    if option.wants_integer and _NUMBER.match(value) and not value.lstrip("-").isdigit():
         return "human_integer"
     return "bad_value"
 

@@ -30,6 +30,7 @@ class Dialect:
     - ``image_entry``: what the entry point of the official image runs (``api_server``, ``serve``).
     - ``compilation_fills``: keys that a compilation config given on the command line gets by itself.
     - ``unset_on``: dests of switches without a default that the release turns on where the model allows it.
+    - ``delegates``: a word that hands the whole command line to another package (vllm-omni).
     - ``lora_splits_once``: ``name=path`` may hold a second ``=``.
     """
 
@@ -56,6 +57,7 @@ class Dialect:
     lora_splits_once: bool
     compilation_fills: Mapping[str, Any]
     unset_on: tuple[str, ...]
+    delegates: str | None
 
 
 @functools.lru_cache(maxsize=64)

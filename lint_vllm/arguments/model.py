@@ -92,9 +92,6 @@ class Problem:
     introduced_in: str | None = None
     successor: str | None = None
     stage: Literal["parser", "config"] = "parser"
-    wants_json: bool = False
-    """The option takes JSON (or dotted keys)."""
-    wants_integer: bool = False
     argument: Argument | None = None
     words: tuple[Word, ...] = ()
     """The words concerned, the option's first, for edits that take them out."""

@@ -45,7 +45,9 @@ ENGINE_CLASSES = (
     "PrefetchOffloadConfig",
 )
 """Classes that vLLM builds from single arguments of the same names (``EngineArgs.create_engine_config``)."""
-_PLUGINS = {"tool_call_parser": "tool_parser_plugin", "reasoning_parser": "reasoning_parser_plugin"}
+OPEN_VALUES = {"tool_call_parser": "tool_parser_plugin", "reasoning_parser": "reasoning_parser_plugin", "kv_cache_dtype": None}
+"""Options that take any string and are checked against vLLM's own list later, and the option that may add to the list.
+(``quantization`` is not here: the checkpoint may turn a name that is not in the list into one that is.)"""
 _NOT_VALUES = frozenset({"model", "model_tag", "config"})
 
 
@@ -58,7 +60,9 @@ def read_launch(launch: Launch, release: Known[str], config_reader: ConfigReader
     if launch.form == "python":
         return read_call(launch, release, table)
     found = _Reading(launch, release, table, config_reader).read()
-    if launch.form == "other":  # another program reads the words first: what it refuses is not known
+    delegate = dialect_of(table.release).delegates
+    if launch.form == "other" or (delegate is not None and any(word.value == delegate for word in launch.words)):
+        # another program reads the words first: what it refuses is not known
         return replace(found, problems=(), late_problems=(), complete=False)
     return found
 
@@ -92,6 +96,7 @@ class _Reading:
         self.trouble = Trouble()
         self.explain = Explainer(table, self.form, self.flags)
         self.arguments: list[Argument] = []
+        self.model_word: str | None = None
         self.spoiled: set[str] = set()
         """Dests whose value could not be read."""
 
@@ -107,6 +112,7 @@ class _Reading:
         tokens = self._tokens()
         positional = "model_tag" in self.table.by_dest and self.table.by_dest["model_tag"].only in (None, self.form)
         outcome = match(tokens, self.flags, positional)
+        self.model_word = outcome.model.text if outcome.model is not None else None
         if self.launch.unresolved or outcome.hidden or any(token.many for token in tokens):
             self.trouble.complete = False
         early = list(self.trouble.problems)
@@ -145,7 +151,7 @@ class _Reading:
 
     def _tokens(self) -> list[Token]:
         """All words as argparse gets them."""
-        found = [token_of(word) for word in self.launch.words]
+        found = words.without_templates(token_of(word) for word in self.launch.words)
         if self.form == "serve":
             found = words.model_option_first(found, self.dialect, self.trouble)
         at = next((i for i, token in enumerate(found) if token.text == "--config" and token.unknown is None), None)
@@ -283,7 +289,12 @@ class _Reading:
 
     def _one(self, option: Option, token: Token) -> object:
         if token.unknown is None:
-            return self.reader.read(option, token.text)
+            try:
+                return self.reader.read(option, token.text)
+            except BadValue:
+                if not words.placeholder(token.text):
+                    raise
+                return Unknown(f"{token.text} is a placeholder")
         if isinstance(token.parsed, dict) and option.config_class is not None:
             try:
                 return self.reader.checked(option.config_class, validate_object(self.table, option.config_class, token.parsed))
@@ -407,6 +418,8 @@ class _Reading:
         def lookup(name: str) -> object:
             if name == "form":
                 return self.form
+            if name == "model_tag":
+                return self.model_word
             if name.startswith("env:"):
                 return self._variable(name[4:])
             dest, dot, key = name.partition(".")
@@ -463,8 +476,8 @@ class _Reading:
         value, dest = argument.value, argument.dest
         if not isinstance(value, str | int | float):
             return None
-        known = self.table.values.get(dest)
-        if known and isinstance(value, str) and value not in known and self._given(_PLUGINS.get(dest, "")) is None:
+        known = self.table.values.get(dest) if dest in OPEN_VALUES else None
+        if known and isinstance(value, str) and value not in known and self._given(OPEN_VALUES[dest] or "") is None:
             return self.explain.late_value(
                 argument, f"vLLM {self.table.release} brings no {dest.replace('_', ' ')} {value!r}", known
             )

@@ -22,6 +22,7 @@ from lint_vllm.source import Span, Text
 
 _EXPANDS = re.compile(r"[$`{}<(%]|\[\[")
 _LISTS = re.compile(r"[@*]|args|opts|options|flags|params|extra|arguments", re.I)
+_PLACEHOLDER = re.compile(r"\$\{[^{}]*\}|\$\([^()]*\)|\$[A-Za-z_]\w*|\{\{.*\}\}|<[A-Za-z_][^<>]*>|\.\.\.", re.S)
 _LEVELS = frozenset("0123")
 _FRACTION = re.compile(r"-\d*\.\d+$")
 
@@ -89,6 +90,23 @@ def token_of(word: Word) -> Token:
             or text.strip('"') in ("$@", "${@}", "$*")
         )
     return Token(text, word.content, word, word.unknown, many, word.conditional)
+
+
+def placeholder(text: str) -> bool:
+    """Whether a text holds something that is put in later: ``${X}``, ``$(X)``, ``{{ x }}``, ``<x>``."""
+    return bool(_PLACEHOLDER.search(text))
+
+
+def without_templates(tokens: Iterable[Token]) -> list[Token]:
+    """Words between ``{{`` and ``}}`` that were torn apart at blanks hide what they become."""
+    found: list[Token] = []
+    inside = False
+    for token in tokens:
+        opens, closes = token.text.rfind("{{"), token.text.rfind("}}")
+        torn = inside or (opens >= 0 and opens > closes) or (opens < 0 <= token.text.find("}}{{"))
+        inside = opens > closes if (opens >= 0 or closes >= 0) else inside
+        found.append(replace(token, unknown=token.unknown or "part of a template", many=True) if torn else token)
+    return found
 
 
 @dataclass(slots=True)

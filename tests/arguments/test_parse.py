@@ -224,8 +224,7 @@ def test_config_class_errors_are_apart() -> None:
     [
         ("m --max-model-len 0", "0.33.0", 1),
         ("m --max-model-len -1", "0.33.0", 0),
-        ("m --quantization gguf", "0.33.0", 1),
-        ("m --quantization gguf", "0.23.0", 0),
+        ("m --quantization gguf", "0.33.0", 0),
         ("m --kv-cache-dtype fp9", "0.33.0", 1),
         ("m --kv-cache-dtype fp8", "0.33.0", 0),
         ("m --tool-call-parser nonsense", "0.33.0", 1),
