@@ -28,7 +28,7 @@ from lint_vllm.rule import ArgumentSet, Bad, Facts, Finding, Fix, Good, Severity
     ),
 )
 def missing_model(args: ArgumentSet, facts: Facts, options: object) -> Iterator[Finding]:
-    if args.launch.form not in ("vllm serve", "api_server", "image") or not args.complete or args.given("config"):
+    if args.launch.form not in ("vllm serve", "api_server", "image") or not args.complete or args.given("config") or args.launch.wrapper:
         return
     problem = next((p for p in args.problems if p.is_error and cause_of(p, args) == "missing_model"), None)
     if problem is not None:
