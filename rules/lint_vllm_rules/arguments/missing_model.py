@@ -28,15 +28,22 @@ from lint_vllm.rule import ArgumentSet, Bad, Facts, Finding, Fix, Good, Severity
     ),
 )
 def missing_model(args: ArgumentSet, facts: Facts, options: object) -> Iterator[Finding]:
-    if args.launch.form not in ("vllm serve", "api_server", "image") or not args.complete or args.given("config") or args.launch.wrapper:
+    if (
+        args.launch.form not in ("vllm serve", "api_server", "image")
+        or not args.complete
+        or args.given("config")
+        or args.launch.wrapper
+    ):
         return
-    problem = next((p for p in args.problems if p.is_error and cause_of(p, args) == "missing_model"), None)
-    if problem is not None:
+    if args.given("model") or args.model_span is not None or args.given("served_model_name"):
+        return
+    causes = {cause_of(p, args) for p in args.problems if p.is_error}
+    if "missing_model" in causes:
         yield Finding(
             args.launch.command, "no model is given: argument parsing refuses the launch", fixes=(Fix("name the model first"),)
         )
         return
-    if any(p.is_error for p in args.problems) or args.given("model") or args.model_span is not None:
+    if causes:
         return
     if args.launch.unresolved or not args.arguments:
         return
