@@ -16,6 +16,9 @@ from lint_vllm.source import Span
 
 
 def model_of(facts: Facts) -> Model | None:
+    """The model, where the launch names it: the release's default model, served when nothing is named, was not chosen."""
+    if facts.args is not None and facts.args.model_span is None:
+        return None
     return facts.model.value if isinstance(facts.model, Known) else None
 
 

@@ -98,7 +98,9 @@ def quantization(
                 f"{card.name if card else ''} has {capability[0]}.{capability[1]}",
                 dests=("quantization",),
             )
-        if needs.dtypes is not None and dtype not in needs.dtypes:
+        # quantized checkpoints often state another dtype than their base: the catalogue's counts only where it was asked for
+        stated = given.get("dtype", "auto") != "auto" or model.record is None
+        if stated and needs.dtypes is not None and dtype not in needs.dtypes:
             return Refusal(
                 "quantization_dtype",
                 f"{kernel} does not run in {dtype} in vLLM {release}: use {' or '.join(needs.dtypes)}",
