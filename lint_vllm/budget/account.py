@@ -15,7 +15,7 @@ from typing import Literal, Protocol
 from lint_vllm.budget import backends
 from lint_vllm.budget.backends import Backend
 from lint_vllm.budget.engine_config import EngineConfig
-from lint_vllm.budget.kv_cache import KvPlan, plan
+from lint_vllm.budget.kv_cache import KvPlan, plan, state_bytes
 from lint_vllm.budget.ledger import CacheLayer
 from lint_vllm.budget.quantity import GIB, Quantity
 from lint_vllm.budget.refusal import Refusal
@@ -77,6 +77,11 @@ def account(config: EngineConfig, runtime: Runtime, asked: Asked | None = None) 
         if layers is None:
             return replace(base, unknown=(loaded.reason,))
         caches = layers
+    states = 0
+    if not config.v1:
+        # V0 keeps one state a sequence beside the pool, allocated in the profile run (model_executor/models/mamba_cache.py).
+        states = config.max_num_seqs * sum(state_bytes(cache, config) for cache in caches if cache.kind == "state")
+        caches = tuple(cache for cache in caches if cache.kind != "state")
     chosen = backend_of(config, caches)
     if isinstance(chosen, Refusal):
         partial = base if isinstance(loaded, Unknown) else replace(base, weights=loaded.bytes)
@@ -92,13 +97,15 @@ def account(config: EngineConfig, runtime: Runtime, asked: Asked | None = None) 
         bytes_per_block=layout.bytes_per_block,
         block_size=layout.block_size,
     )
-    return judged(config, loaded, layout, runtime, asked, base)
+    return judged(config, loaded, layout, runtime, asked, base, states)
 
 
 def refused(refusal: Refusal, base: Budget, config: EngineConfig, outcome: Outcome = "arg_error") -> Budget:
     """A launch that the classes refuse; only likely when the model's facts are those of its base model."""
     sure: Confidence = "certain" if config.model.exact or refusal.kind in ("scheduler", "arguments") else "likely"
-    return replace(base, outcome=outcome, confidence=sure, phase=refusal.phase, refusal=refusal, details=(refusal.message, *base.details))
+    return replace(
+        base, outcome=outcome, confidence=sure, phase=refusal.phase, refusal=refusal, details=(refusal.message, *base.details)
+    )
 
 
 def cache_without_weights(config: EngineConfig) -> tuple[CacheLayer, ...] | None:
@@ -175,13 +182,22 @@ class Point:
 
 
 def judged(
-    config: EngineConfig, loaded: Weights | Unknown, layout: KvPlan, runtime: Runtime, asked: Asked | None, base: Budget
+    config: EngineConfig,
+    loaded: Weights | Unknown,
+    layout: KvPlan,
+    runtime: Runtime,
+    asked: Asked | None,
+    base: Budget,
+    states: int = 0,
 ) -> Budget:
     """The verdict with all figures. Unknown weights or an unknown card leave only what a stated pool tells."""
     details = list(base.details)
     known_weights = None if isinstance(loaded, Unknown) else loaded.bytes
     estimate = runtime(config, known_weights)
     framework = estimate.framework
+    if states:
+        framework = framework + Quantity.exact(states)
+        details.append(f"states of {config.max_num_seqs} sequences, allocated at once in this release: {states / GIB:.2f} GiB")
     if not isinstance(loaded, Unknown):
         details.extend(loaded.notes)
         if loaded.lora:

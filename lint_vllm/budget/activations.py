@@ -75,7 +75,8 @@ def _sampler_copies(config: EngineConfig) -> Quantity:
         known = triple(table["flashinfer"])
         return widest([copies, known], (known.low * copies.high) ** 0.5)
     any_release = [triple(entry) for history in histories.values() for _since, entry in history]
-    return widest(any_release, copies.likely)
+    # Nobody stated the release: it may be any of them, so neither the newest nor the oldest is likely.
+    return widest(any_release, sorted(entry.likely for entry in any_release)[len(any_release) // 2])
 
 
 def encoder(config: EngineConfig) -> Quantity:

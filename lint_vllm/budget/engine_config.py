@@ -281,6 +281,8 @@ def resolve(
     attention_free = str(model.text.get("model_type")) in ("mamba", "falcon_mamba", "mamba2")
     chunkable = not (encoder or encoder_decoder)
     v1 = since("v1_engine", release) and environment.get("VLLM_USE_V1", "1") != "0"
+    if model.hybrid_state and "VLLM_USE_V1" not in environment:
+        v1 = v1 and since("v1_hybrid", release)
     chunked_default = chunkable and (v1 or length.max_model_len > 32768)
     chunked = bool(given["enable_chunked_prefill"]) if "enable_chunked_prefill" in given else chunked_default
     prefix_default = chunkable and not attention_free and v1 and (not model.hybrid_state or since("mamba_prefix_caching", release))

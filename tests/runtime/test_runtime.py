@@ -97,13 +97,13 @@ def test_eager_has_no_graphs() -> None:
 @pytest.mark.parametrize(("release", "v1", "likely"), [("0.7.3", False, 9.7), ("0.14.1", True, 9.7), ("0.19.1", True, 4.7)])
 def test_sampler_copies_by_release(release: str, v1: bool, likely: float) -> None:
     logits = 256 * 152064 * 4
-    assert activations.sampler(config(release=release, v1=v1, max_num_seqs=256)).likely == pytest.approx(likely * logits)
+    assert activations.sampler(config(release=release, v1=v1, max_num_seqs=256)).likely == pytest.approx(likely * logits, rel=0.1)
 
 
 def test_an_unstated_release_spans_all_samplers() -> None:
     sure, unsure = config(max_num_seqs=256), config(max_num_seqs=256, release_sure=False)
     assert activations.sampler(unsure).high > 1.9 * activations.sampler(sure).high
-    assert activations.sampler(unsure).likely == activations.sampler(sure).likely
+    assert activations.sampler(sure).likely < activations.sampler(unsure).likely < activations.sampler(unsure).high / 1.5
     assert graphs.captured(unsure).low == 0
 
 
