@@ -106,7 +106,15 @@ _TEST_FILE = re.compile(r"(?:^|/)unit(?:_?tests?)?/|(?:^|/)(?:test_[^/]*|[^/]*_t
 """Lists and dicts of a test are mostly made up; what it runs is real."""
 
 
+_WORTH = re.compile(
+    r"\b(?:LLM|VLLM|Vllm|vLLM|LLMConfig|serve|serving|simple_evaluate|docker|image)\b|EngineArgs|ProcessorConfig|entrypoints|OPTION_|SM_VLLM_"
+    r"|option\.|vllm[-_]openai|vllm[-_]serve|\.vllm\(|run_batch|[\"']vllm|vllm (?:bench|run-batch)|\bLLM as\b"
+)
+
+
 def extract(source: SourceFile, follow: Follower | None = None) -> Extraction:
+    if not _WORTH.search(source.text):
+        return Extraction()
     text = Text.of(source)
     finder = Finder(Context(source, follow=follow))
     problems = [*read_program(text, finder), *finder.incomplete(text)]
