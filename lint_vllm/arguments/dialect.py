@@ -66,4 +66,5 @@ def dialect_of(release: str) -> Dialect:
     for step in json.loads(data_text("dialects.json")):
         if release_key(step["since"]) <= release_key(release):
             facts.update(step)
+    facts["unset_on"] = tuple(facts["unset_on"])
     return Dialect(**{key: value for key, value in facts.items() if key not in ("since", "source")})

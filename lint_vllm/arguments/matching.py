@@ -240,7 +240,8 @@ class _Run:
         kind = "ambiguous" if found.candidates else "unknown"
         end = self._run_of_plain(at + 1)
         following = list(self.tokens[at + 1 : end])
-        if kind == "unknown" and following and found.attached is None and not following[0].many:
+        words = following and not (following[0].many or following[0].setting is not None)
+        if kind == "unknown" and words and found.attached is None:
             # to argparse, which knows nothing of the option, this is the model if no model came before
             self.supposed_values.append(following[0])
         self.out.hidden += [word for word in following if word.many]

@@ -236,7 +236,7 @@ class _Reading:
             self.spoiled.add(option.dest)
             value = Unknown("vLLM refuses the value")
         name = use.name
-        typed = name.text
+        typed = name.place.value if len(name.place.value) == len(name.text) else name.text  # underscores as written
         if use.attached and use.values:
             typed = typed.partition("=")[0] if "=" in typed else typed[: len(use.spelling)]
             name = name.cut(0, len(typed))
