@@ -61,9 +61,12 @@ def read_launch(launch: Launch, release: Known[str], config_reader: ConfigReader
         return read_call(launch, release, table)
     found = _Reading(launch, release, table, config_reader).read()
     delegate = dialect_of(table.release).delegates
-    if launch.form == "other" or (delegate is not None and any(word.value == delegate for word in launch.words)):
-        # another program reads the words first: what it refuses is not known
+    if launch.form == "other":  # another program reads the words first: what it refuses is not known
         return replace(found, problems=(), late_problems=(), complete=False)
+    if delegate is not None and any(word.value == delegate for word in launch.words):
+        # another package reads them, where it is installed; without it this one word is refused
+        own = tuple(problem for problem in found.problems if problem.flag == delegate)
+        return replace(found, problems=own, late_problems=(), complete=False)
     return found
 
 

@@ -257,4 +257,6 @@ def test_image_entry_point_follows_the_release() -> None:
 
 def test_another_program_is_not_judged() -> None:
     assert not launches.read(launches.launch("m --nonsense", "other")).problems
-    assert not launches.read(launches.launch("m --omni --nonsense")).problems
+    omni = launches.read(launches.launch("m --omni --nonsense"))
+    assert [problem.flag for problem in omni.problems] == ["--omni"]
+    assert not omni.complete
