@@ -5,11 +5,10 @@ One module a carrier; the registry says which one reads which file. Nothing that
 
 from __future__ import annotations
 
-import re
 from importlib import import_module
 from typing import TYPE_CHECKING
 
-from lint_vllm.extract.registry import CARRIERS, kind_of
+from lint_vllm.extract.registry import CARRIERS, TELLTALE, kind_of
 
 if TYPE_CHECKING:
     from lint_vllm.extract.context import Extraction, Follower
@@ -20,19 +19,12 @@ __all__ = ["extract", "may_hold_launch"]
 MAX_BYTES = 16_000_000
 """Size of a file that is still read."""
 
-_TELLTALE = re.compile(
-    rb"vllm"
-    rb"|gpu[-_]?memory[-_]?util|max[-_]?model[-_]?len|max[-_]?num[-_]?(?:seqs|batched)|tensor[-_]?parallel"
-    rb"|served[-_]?model[-_]?name|enforce[-_]?eager|kv[-_]?cache[-_]?dtype|engine_?kwargs|modelSpec|option\.(?:tensor|rolling)",
-    re.IGNORECASE,
-)
-
 
 def may_hold_launch(data: bytes) -> bool:
     """Whether a file is worth parsing: it says vllm, or has a key that only vLLM's arguments have."""
     if data[:2] in (b"\xff\xfe", b"\xfe\xff"):
         data = data.replace(b"\0", b"")
-    return _TELLTALE.search(data) is not None
+    return TELLTALE.search(data) is not None
 
 
 def extract(source: SourceFile, follow: Follower | None = None) -> Extraction:

@@ -8,6 +8,14 @@ from __future__ import annotations
 import re
 from pathlib import PurePosixPath
 
+TELLTALE = re.compile(
+    rb"vllm"
+    rb"|gpu[-_]?memory[-_]?util|max[-_]?model[-_]?len|max[-_]?num[-_]?(?:seqs|batched)|tensor[-_]?parallel"
+    rb"|served[-_]?model[-_]?name|enforce[-_]?eager|kv[-_]?cache[-_]?dtype|engine_?kwargs|modelSpec|option\.(?:tensor|rolling)",
+    re.IGNORECASE,
+)
+"""Bytes without which no file holds a launch: the name, and keys that only vLLM's arguments have."""
+
 CARRIERS: dict[str, str] = {
     "yaml": "yaml_file:extract",
     "shell": "shell:extract",

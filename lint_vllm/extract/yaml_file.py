@@ -5,6 +5,7 @@ The order matters: what knows the format best comes first and marks what it has 
 
 from __future__ import annotations
 
+import bisect
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,7 +14,7 @@ from pathlib import PurePosixPath
 from typing import TYPE_CHECKING
 
 from lint_vllm.extract.context import MAX_DEPTH, Context, Extraction, Follower
-from lint_vllm.extract.registry import WRAPPINGS
+from lint_vllm.extract.registry import TELLTALE, WRAPPINGS
 from lint_vllm.extract.visit import Recogniser, Visit, children
 from lint_vllm.extract.yaml_nodes import Mapping, Node, Page, Scalar, Sequence, parse
 from lint_vllm.launch import Launch
@@ -136,6 +137,7 @@ class _Walk:
         self.recognisers = _recognisers()
         self.visited: set[tuple[int, int, type]] = set()
         self.found: list[Launch] = []
+        self.worth = [found.start() for found in _WORTH.finditer(page.origin.value)]
 
     def launches(self) -> list[Launch]:
         documents = [d for d in self.page.documents if not _is_test_suite(d)]
@@ -152,6 +154,9 @@ class _Walk:
         if isinstance(node, Scalar):
             self._scalar(node, visit)
             return
+        first = bisect.bisect_left(self.worth, node.start)
+        if first == len(self.worth) or self.worth[first] >= node.end:
+            return  # nothing below says vLLM, nor comes from elsewhere
         if isinstance(node, Mapping):
             for recognise in self.recognisers:
                 self.found += recognise(node, visit)
@@ -191,6 +196,8 @@ def _is_test_suite(document: Node) -> bool:
     return isinstance(document, Mapping) and "tests" in document and ("suite" in document or "templates" in document)
 
 
+_WORTH = re.compile(TELLTALE.pattern.decode() + r"|--[a-z]|kv[-_]?transfer|speculative|(?<=[\s,\[{:-])\*[\w-]", re.IGNORECASE)
+"""The signs of a launch: names, options; and aliases, since what they stand for lies elsewhere."""
 _LAUNCH = re.compile(r"vllm|gpu[-_]memory[-_]util|max[-_]model[-_]len|tensor[-_]parallel|engine_kwargs", re.I)
 _SCRIPT_KEY = re.compile(
     r"^(?:.*[._-])?(?:run|script|scripts|command|commands|cmd|cmds|args|arguments|entrypoint|exec|execstart|shell|bash|sh|start|launch|serve"
