@@ -364,9 +364,8 @@ def accelerator_hints(node: Mapping, visit: Visit) -> Iterator[Hint]:
                 profile, _, count = found.value.partition(":")
                 name = profile if kind == "kubeai-profile" else found.value
                 yield Hint(kind, name, found.word.value_span, int(count) if count.isdigit() and kind == "kubeai-profile" else None)
-        for path in (("accelerator", "type"), ("resource", "instanceType")):
-            if (found := parent.scalar(*path)) is not None:
-                yield Hint("kaito-instance" if path[0] == "resource" else "accelerator-label", found.value, found.word.value_span)
+        if (found := parent.scalar("accelerator", "type")) is not None:
+            yield Hint("accelerator-label", found.value, found.word.value_span)
     for document in visit.all_documents:
         instance = document.scalar("resource", "instanceType") if isinstance(document, Mapping) else None
         if instance is not None:

@@ -200,7 +200,8 @@ def split_line(text: Text) -> list[Word]:
         if value[at].isspace():
             at += 1
             continue
-        start, parts, quote = at, [], ""
+        start, quote = at, ""
+        parts: list[Text] = []
         while at < size and not value[at].isspace():
             c = value[at]
             if c in "'\"":
