@@ -622,7 +622,8 @@ def _with_model(launch: Launch, node: Mapping, visit: Visit) -> Launch:
             from lint_vllm.extract.keyed import model_word
 
             model = model_word(pair.value)
-            return replace(launch, settings=(Setting(pair.key.word, "model", model, model.value), *launch.settings))
+            settings = (Setting(pair.key.word, "model", model, model.value), *launch.settings)
+            return replace(launch, form="chart", wrapper="llm-d", settings=settings)
     return launch
 
 
