@@ -27,12 +27,7 @@ def while_loading(config: EngineConfig, weights: Quantity | None = None) -> Quan
         whole = weights.scaled(0.9)
         added = Quantity(0.0, whole.likely, whole.high) if version_key(config.release) < (0, 14) else weights.scaled(2 / layers)
         return extra + added
-    if repacked(config):
+    if config.quantization and any(name in config.quantization for name in _REPACKED):
         share = spread("load", "repack_share")
         return extra + Quantity(0.0, weights.likely * max(share.likely, 1 / layers), weights.high * max(share.high, 2 / layers))
     return extra
-
-
-def repacked(config: EngineConfig) -> bool:
-    """Whether the checkpoint's format is laid out anew after loading."""
-    return config.quantization is not None and any(name in config.quantization for name in _REPACKED)

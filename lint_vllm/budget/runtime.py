@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lint_vllm.budget import framework, graphs, load_peak
 from lint_vllm.budget.activations import activations
-from lint_vllm.budget.coefficients import coefficients, gib, spread, times
+from lint_vllm.budget.coefficients import coefficients, gib
 from lint_vllm.budget.engine_config import EngineConfig
 from lint_vllm.budget.quantity import Quantity
 from lint_vllm.frozen import dataclass
@@ -46,19 +46,11 @@ def estimate(config: EngineConfig, weights: Quantity | None = None) -> RuntimeEs
         activations=activations(config),
         cuda_graphs=graphs.captured(config),
         framework=framework.framework(config),
-        margin=_margin(config, weights),
+        margin=gib("margin", "gib"),
         load_peak=load_peak.while_loading(config, weights),
         graphs_inside=graphs.inside_share(config),
         outside=framework.outside(config),
     )
-
-
-def _margin(config: EngineConfig, weights: Quantity | None) -> Quantity:
-    """Fragmentation and rounding; for packed formats also what repacking adds to (or takes from) the stored bytes."""
-    slack = gib("margin", "gib")
-    if weights is None or not load_peak.repacked(config):
-        return slack
-    return slack + times(spread("margin", "packed_share"), weights.likely)
 
 
 def combined(parts: list[Quantity]) -> Quantity:
