@@ -247,7 +247,9 @@ class Deployment:
     waits_for_health: bool = False
     """Starts only after another service is healthy (compose ``depends_on`` with ``service_healthy``)."""
     edit_points: Mapping[str, Span] = field(default_factory=lambda: MappingProxyType({}))
-    """Named places where a fix may insert text (``env``, ``volumes``, ``volumeMounts``, ``resources``, ``service``)."""
+    """Named places where a fix may insert text. ``env``, ``args``, ``volumes``, ``volumeMounts``, ``ports``: the last item, to write
+    another one behind it. ``container``, ``pod_spec``: the empty place before the first key; its column is the indentation.
+    ``resources``: the entry as it stands."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -647,12 +647,3 @@ def served_model(node: Mapping, visit: Visit) -> tuple[Word, Word] | None:
             if name is not None and isinstance(name.value, Scalar):
                 return name.key.word, name.value.word
     return None
-
-
-def objects(node: Node) -> Iterator[Mapping]:
-    """The Kubernetes objects of a document (the items of a ``List`` included)."""
-    if isinstance(node, Mapping):
-        if node.string("kind") == "List":
-            yield from (item for item in node.items("items") if isinstance(item, Mapping))
-        else:
-            yield node
