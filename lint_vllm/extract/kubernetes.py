@@ -30,7 +30,7 @@ from lint_vllm.extract.processes import (
 )
 from lint_vllm.extract.references import Expanded, expand_kubernetes, with_expansion
 from lint_vllm.extract.visit import Visit, name_of
-from lint_vllm.extract.yaml_nodes import Mapping, Node, Pair, Scalar, Sequence
+from lint_vllm.extract.yaml_nodes import Mapping, Pair, Scalar, Sequence
 from lint_vllm.frozen import dataclass
 from lint_vllm.launch import Deployment, EnvVar, GpuRequest, Hint, Image, Launch, Mount, Port, Probe, Setting, Word
 from lint_vllm.source import Span, Text
