@@ -24,7 +24,10 @@ _ONE_METHOD_SINCE = {"awq": "0.24.0", "gptq": "0.22.0"}
     name="awq-explicit-kernel",
     severity=Severity.INFO,
     since="0.1",
-    sources=("vllm==0.8.5 model_executor/layers/quantization/awq_marlin.py override_quantization_method", "vllm-project/vllm#13462"),
+    sources=(
+        "vllm==0.8.5 model_executor/layers/quantization/awq_marlin.py override_quantization_method",
+        "vllm-project/vllm#13462",
+    ),
     bad=(
         Bad(
             "vllm serve Qwen/Qwen2.5-7B-Instruct-AWQ --quantization awq --port 8001\n",
@@ -40,7 +43,9 @@ _ONE_METHOD_SINCE = {"awq": "0.24.0", "gptq": "0.22.0"}
         ),
     ),
     good=(
-        Good("vllm serve Qwen/Qwen2.5-7B-Instruct-AWQ --quantization awq\n", facts={"vllm_version": "0.33.0", "gpu": "NVIDIA L40S"}),
+        Good(
+            "vllm serve Qwen/Qwen2.5-7B-Instruct-AWQ --quantization awq\n", facts={"vllm_version": "0.33.0", "gpu": "NVIDIA L40S"}
+        ),
         Good("vllm serve Qwen/Qwen2.5-7B-Instruct-AWQ --quantization awq\n", facts={"vllm_version": "0.10.0", "gpu": "Tesla T4"}),
         Good('vllm serve Qwen/Qwen2.5-7B-Instruct-AWQ --quantization "$METHOD"\n', facts=_OLD),
     ),

@@ -49,5 +49,10 @@ def fp8_kv_scales(args: ArgumentSet, facts: Facts, options: object) -> Iterator[
     yield Finding(
         argument.value_span,
         f"{model.id} is {checkpoint} without KV scales: the FP8 cache runs with a scale of 1.0",
-        fixes=(Fix("compare answers before and after, or use a checkpoint with calibrated KV scales", applicability=Applicability.DISPLAY),),
+        fixes=(
+            Fix(
+                "compare answers before and after, or use a checkpoint with calibrated KV scales",
+                applicability=Applicability.DISPLAY,
+            ),
+        ),
     )

@@ -48,7 +48,9 @@ def gguf_input(args: ArgumentSet, facts: Facts, options: object) -> Iterator[Fin
     if not gone and args.given("tokenizer"):
         return
     if gone:
-        message = f"{name} is a GGUF checkpoint: the loader left vLLM in 0.24, {facts.release.version} fails when the model is configured"
+        message = (
+            f"{name} is a GGUF checkpoint: the loader left vLLM in 0.24, {facts.release.version} fails when the model is configured"
+        )
     else:
         message = f"{name} is a GGUF checkpoint without --tokenizer: vLLM converts its vocabulary, slowly and not always rightly"
     severity = Severity.WARNING

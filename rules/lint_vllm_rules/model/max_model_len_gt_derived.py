@@ -85,7 +85,9 @@ def max_model_len_gt_derived(args: ArgumentSet, facts: Facts, options: object) -
     safe = fits and not scaled and bool(edits) and severity is Severity.ERROR
     notes = []
     if scaled:
-        notes.append("from 0.30 the factor of YaRN no longer multiplies the length: state max_position_embeddings in the override too")
+        notes.append(
+            "from 0.30 the factor of YaRN no longer multiplies the length: state max_position_embeddings in the override too"
+        )
     yield Finding(
         argument.value_span,
         f"--max-model-len {asked:,} is longer than the {limit:,} tokens that {stated.label} states ({key}): vLLM refuses it when it "

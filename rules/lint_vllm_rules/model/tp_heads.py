@@ -26,7 +26,9 @@ from lint_vllm.rule import Applicability, ArgumentSet, Bad, Facts, Finding, Fix,
     sources=("vllm==0.33.0 config/model.py verify_with_parallel_config", "vllm-project/vllm#7716", "gpustack/gpustack#2259"),
     bad=(
         Bad("vllm serve google/gemma-3-27b-it --tensor-parallel-size 3\n", mark="3"),
-        Bad("from vllm import LLM\n\nllm = LLM('meta-llama/Llama-2-13b-chat-hf', tensor_parallel_size=3)\n", name="run.py", mark="3"),
+        Bad(
+            "from vllm import LLM\n\nllm = LLM('meta-llama/Llama-2-13b-chat-hf', tensor_parallel_size=3)\n", name="run.py", mark="3"
+        ),
         Bad(compose("Qwen/Qwen3-8B", "--tensor-parallel-size=6"), name="compose.yaml", mark="6"),
         Bad("vllm serve Qwen/Qwen2.5-7B-Instruct --tensor-parallel-size 7\n", mark="7"),
     ),
