@@ -9,7 +9,7 @@ import os
 import stat
 import tempfile
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -42,14 +42,39 @@ class _Change:
     edits: int
 
 
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """What is left when no fix applies any more. ``overlay`` holds new contents by real path; ``counts`` edits by path."""
+
+    before: Run
+    run: Run
+    overlay: Mapping[str, bytes]
+    counts: Mapping[str, int]
+
+
 def fix_paths(paths: Sequence[str], request: Request, choice: Choice, *, unsafe: bool, write: bool) -> Fixed:
     """Fix what can be fixed in some files and folders. ``write`` False leaves the files alone.
 
     Raises what :func:`lint_vllm.linting.lint_paths` raises, and ``OSError`` when a file cannot be written.
     """
-    before = run = lint_paths(paths, request, choice)
-    originals: dict[str, SourceFile] = {}
-    overlay: dict[str, bytes] = {}
+
+    def lint(overlay: Mapping[str, bytes]) -> Run:
+        return lint_paths(paths, replace(request, overlay=overlay), choice)
+
+    settled = settle(lint, unsafe=unsafe)
+    diff = diff_of(settled.overlay, settled.counts, settled.before.redactor)
+    if write:
+        write_all(settled.overlay)
+    return Fixed(settled.before, replace(settled.run, fixed=dict(settled.counts)), diff)
+
+
+def settle(lint: Callable[[Mapping[str, bytes]], Run], *, unsafe: bool, overlay: Mapping[str, bytes] | None = None) -> Settled:
+    """Apply the fixes that ``lint`` finds until nothing changes; a step that brings new findings is not taken.
+
+    ``lint`` judges the files with some contents changed (real path -> bytes); ``overlay`` is what has changed before.
+    """
+    done = dict(overlay or {})
+    before = run = lint(done)
     counts: Counter[str] = Counter()
     for _ in range(MAX_ROUNDS):
         changes = _changes(run.shown, unsafe)
@@ -57,23 +82,30 @@ def fix_paths(paths: Sequence[str], request: Request, choice: Choice, *, unsafe:
             break
         progress = False
         for attempt in (changes, *([change] for change in _one_by_one(run.shown, unsafe))):
-            trial = {**overlay, **{os.path.realpath(change.source.path): change.data for change in attempt}}
-            after = lint_paths(paths, replace(request, overlay=trial), choice)
+            trial = {**done, **{os.path.realpath(change.source.path): change.data for change in attempt}}
+            after = lint(trial)
             if _worse(run, after):
                 continue
             for change in attempt:
-                originals.setdefault(os.path.realpath(change.source.path), change.source)
                 counts[change.source.path] += change.edits
-            overlay, run, progress = trial, after, True
+            done, run, progress = trial, after, True
             break
         if not progress:
             break
-    changed = {path: data for path, data in overlay.items() if data != originals[path].data}
-    diff = "".join(_diff(originals[path], data, before.redactor) for path, data in sorted(changed.items()))
-    if write:
-        for path, data in sorted(changed.items()):
+    return Settled(before, run, done, counts)
+
+
+def diff_of(overlay: Mapping[str, bytes], paths: Iterable[str], redactor: Redactor) -> str:
+    """What differs from the files on disk, as a unified diff with secrets masked; ``paths`` are the files as named by the user."""
+    named = sorted({os.path.realpath(path): path for path in paths}.items())
+    return "".join(_diff(SourceFile.read(path), overlay[real], redactor) for real, path in named if real in overlay)
+
+
+def write_all(overlay: Mapping[str, bytes]) -> None:
+    """Put new contents in place of the files that differ. Raises ``OSError``."""
+    for path, data in sorted(overlay.items()):
+        if Path(path).read_bytes() != data:
             write_atomically(path, data)
-    return Fixed(before, replace(run, fixed=dict(counts)), diff)
 
 
 def choose(fixes: Iterable[Fix], unsafe: bool) -> Fix | None:
@@ -188,4 +220,4 @@ def _ended(line: str) -> str:
     return line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
 
 
-__all__ = ["Fixed", "apply", "choose", "compatible", "fix_paths", "write_atomically"]
+__all__ = ["Fixed", "Settled", "apply", "choose", "compatible", "diff_of", "fix_paths", "settle", "write_all", "write_atomically"]

@@ -46,6 +46,8 @@ class Stated:
     models: Mapping[str, str | Mapping[str, object]] = field(default_factory=dict)
     root: Path | None = None
     """The folder that relative paths in ``models`` start from."""
+    release_origin: str | None = None
+    """What messages name as the place that states ``vllm_version``, where it is not ``--vllm-version``."""
 
     def below(self, other: Stated) -> Stated:
         """These facts with ``other``'s on top, fact by fact."""

@@ -42,7 +42,7 @@ def known_releases() -> tuple[str, ...]:
 def resolve_release(launch: Launch, options: Stated, comments: CommentFacts, settings: Stated, repository: Repository) -> Release:
     """The release of a launch; always an answer, whose ``certainty`` says how much it is worth."""
     if options.vllm_version and version_key(options.vllm_version):
-        return release(options.vllm_version, "--vllm-version")
+        return release(options.vllm_version, options.release_origin or "--vllm-version")
     stated = comments.get("vllm-version")
     if stated is not None and version_key(stated.value):
         return release(stated.value, stated.origin, stated.span)
