@@ -37,6 +37,8 @@ def missing_model(args: ArgumentSet, facts: Facts, options: object) -> Iterator[
         return
     if args.given("model") or args.model_span is not None or args.given("served_model_name"):
         return
+    if any(p.kind == "ignored" and p.flag == "model_tag" for p in args.problems):
+        return
     causes = {cause_of(p, args) for p in args.problems if p.is_error}
     if "missing_model" in causes:
         yield Finding(

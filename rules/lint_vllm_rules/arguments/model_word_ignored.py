@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from lint_vllm.facts.images import image_facts
 from lint_vllm.rule import Applicability, ArgumentSet, Bad, Edit, Facts, Finding, Fix, Good, Severity, rule
 
 
@@ -34,7 +35,10 @@ from lint_vllm.rule import Applicability, ArgumentSet, Bad, Edit, Facts, Finding
     ),
 )
 def model_word_ignored(args: ArgumentSet, facts: Facts, options: object) -> Iterator[Finding]:
-    if args.form != "api_server" or args.launch.form == "image":
+    if args.form != "api_server":
+        return
+    image = image_facts(args.launch.image)
+    if args.launch.form == "image" and (image is None or image.entrypoint != "api_server"):
         return
     for problem in args.problems:
         if problem.kind != "ignored" or not problem.words or problem.flag != "model_tag":
@@ -42,14 +46,15 @@ def model_word_ignored(args: ArgumentSet, facts: Facts, options: object) -> Iter
         word = problem.words[0]
         if word.unknown is not None or args.given("model"):
             continue
+        bare = not word.quote and args.launch.form != "image"
         yield Finding(
             word.value_span,
             f"the api_server module does not read a positional model: {args.model or 'its default'} would be served instead",
             fixes=(
                 Fix(
                     f"write --model {word.value}",
-                    edits=(Edit(word.span, f"--model {word.span.text}"),),
-                    applicability=Applicability.SAFE,
+                    edits=(Edit(word.span, f"--model {word.span.text}"),) if bare else (),
+                    applicability=Applicability.SAFE if bare else Applicability.DISPLAY,
                     verified=True,
                 ),
             ),

@@ -9,13 +9,14 @@ Wrong when: nodes have a large local disk for this purpose.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from lint_vllm.budget.quantity import GIB
 from lint_vllm.examples import pod
 from lint_vllm.judgement import checkpoint_bytes
 from lint_vllm.launch import Mount
-from lint_vllm.rule import ArgumentSet, Bad, Facts, Finding, Fix, Good, Options, Severity, rule
+from lint_vllm.rule import ArgumentSet, Bad, Facts, Finding, Fix, Good, Options, Severity, Span, rule
 
 _CACHE = "volumeMounts:\n  - name: hub\n    mountPath: /root/.cache/huggingface\n"
 
@@ -82,10 +83,16 @@ def ephemeral_storage(args: ArgumentSet, facts: Facts, limits: Limits) -> Iterat
         )
     elif cache.size is None and size.likely > limits.min_gib * GIB and deployment.ephemeral_storage is None:
         yield Finding(
-            cache.definition or cache.span,
+            _value(cache.definition or cache.span),
             f"{weights} go into an emptyDir without a size: they fill the node's disk, and every restart downloads again",
             fixes=(Fix("use a PersistentVolumeClaim for the hub cache"), Fix("set a sizeLimit above the weights")),
         )
+
+
+def _value(span: Span) -> Span:
+    """The value of ``emptyDir: {}`` alone, where it stands on one line."""
+    match = re.fullmatch(r"[\w-]+:[ \t]*(\S+)", span.text)
+    return Span(span.source, span.start + match.start(1), span.end) if match else span
 
 
 def _cache_mount(facts: Facts) -> Mount | None:

@@ -111,9 +111,7 @@ def _overlap(first: ArgumentSet, first_facts: Facts, second: ArgumentSet, second
     if kinds <= {"shell", "docker-run", "slurm"}:
         between = one.source.text[one.block.end : two.block.start]
         running = re.match(r"[^\n]*&\s*($|\n|#)", between) or "docker run -d" in one.block.text or " -d " in one.block.text[:200]
-        if not running or re.search(
-            r"\b(kill|pkill|killall|wait|stop|rm|else|elif|esac|fi|exit|return|done|trap)\b|;;|[{}]", between
-        ):
+        if not running or re.search(r"\b(kill|pkill|killall|wait|stop|rm|else|elif|esac|fi|exit|return|trap)\b|;;|[{}]", between):
             return False
         devices = _devices(first_facts), _devices(second_facts)
         if all(devices):
