@@ -79,13 +79,12 @@ def quantization(
     until = engine_data()["quantization_until"].get(method)
     if until is not None and version_key(release) >= version_key(until):
         return Refusal("quantization", f"quantization method {method} left vLLM in {until}", dests=("quantization",))
-    if asked is not None and stored is not None and asked != stored:
-        if contradicts(asked, stored):
-            return Refusal(
-                "quantization",
-                f"the checkpoint is quantized with {stored}, --quantization asks for {asked}",
-                dests=("quantization",),
-            )
+    if asked is not None and stored is not None and asked != stored and contradicts(asked, stored):
+        return Refusal(
+            "quantization",
+            f"the checkpoint is quantized with {stored}, --quantization asks for {asked}",
+            dests=("quantization",),
+        )
     capability = card.capability if card is not None and card.vendor == "nvidia" else None
     kernel = kernel_of(asked, stored, capability, release) or method
     needs = floor(kernel, release)

@@ -16,7 +16,19 @@ from lint_vllm.facts import version_key
 from lint_vllm.facts.model import Model
 from lint_vllm.frozen import dataclass
 
-__all__ = ["Floor", "Span", "architecture_of", "brings_code", "floor", "knows_type", "parser_span", "served_span", "takes_media", "transformers_of", "type_since"]
+__all__ = [
+    "Floor",
+    "Span",
+    "architecture_of",
+    "brings_code",
+    "floor",
+    "knows_type",
+    "parser_span",
+    "served_span",
+    "takes_media",
+    "transformers_of",
+    "type_since",
+]
 
 
 @dataclass(frozen=True, slots=True)

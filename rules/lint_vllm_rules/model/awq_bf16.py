@@ -32,7 +32,9 @@ _AWQ = "vllm serve Qwen/Qwen2.5-14B-Instruct-AWQ --quantization awq"
     bad=(
         Bad(f"{_AWQ} --dtype bfloat16\n", mark="bfloat16", fixed=f"{_AWQ} --dtype float16\n", facts=_OLD),
         Bad(
-            compose("--model=Qwen/Qwen2.5-14B-Instruct-AWQ", "--quantization=awq", "--dtype=bfloat16", image="vllm/vllm-openai:v0.10.0"),
+            compose(
+                "--model=Qwen/Qwen2.5-14B-Instruct-AWQ", "--quantization=awq", "--dtype=bfloat16", image="vllm/vllm-openai:v0.10.0"
+            ),
             name="compose.yaml",
             mark="bfloat16",
         ),

@@ -15,7 +15,14 @@ from lint_vllm.facts.models import mounts_of
 from lint_vllm.model_report import model_place
 from lint_vllm.rule import Applicability, ArgumentSet, Bad, Facts, Finding, Fix, Good, Severity, rule
 
-_CHAT = ("enable_auto_tool_choice", "tool_call_parser", "reasoning_parser", "response_role", "chat_template_content_format", "enable_reasoning")
+_CHAT = (
+    "enable_auto_tool_choice",
+    "tool_call_parser",
+    "reasoning_parser",
+    "response_role",
+    "chat_template_content_format",
+    "enable_reasoning",
+)
 _TEMPLATES = ("chat_template.jinja", "chat_template.json", "additional_chat_templates")
 _CONFIG = '{"architectures": ["LlamaForCausalLM"], "model_type": "llama"}\n'
 _TOOLS = "--enable-auto-tool-choice --tool-call-parser"

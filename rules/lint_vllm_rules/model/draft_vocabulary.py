@@ -36,7 +36,7 @@ _DRAFT = '{"method": "draft_model", "model": "Qwen/Qwen3-0.6B", "num_speculative
         Good('vllm serve meta-llama/Llama-3.1-8B-Instruct --speculative-config "$SPEC"\n', facts=_NEW),
         Good(
             "vllm serve meta-llama/Llama-3.1-8B-Instruct --speculative-config "
-            "'{\"method\": \"draft_model\", \"model\": \"acme/tiny\", \"num_speculative_tokens\": 4}'\n",
+            '\'{"method": "draft_model", "model": "acme/tiny", "num_speculative_tokens": 4}\'\n',
             facts=_NEW,
         ),
     ),

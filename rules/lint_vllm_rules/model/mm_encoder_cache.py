@@ -23,7 +23,11 @@ _PAGE = 6144
     name="mm-encoder-cache",
     severity=Severity.INFO,
     since="0.1",
-    sources=("vllm==0.33.0 v1/core/encoder_cache_manager.py compute_mm_encoder_budget", "vllm-project/vllm#34040", "zai-org/GLM-OCR#67"),
+    sources=(
+        "vllm==0.33.0 v1/core/encoder_cache_manager.py compute_mm_encoder_budget",
+        "vllm-project/vllm#34040",
+        "zai-org/GLM-OCR#67",
+    ),
     bad=(
         Bad("vllm serve zai-org/GLM-4.5V --max-num-batched-tokens 4096\n", mark="4096", facts={"vllm_version": "0.15.1"}),
         Bad(
@@ -56,7 +60,9 @@ def mm_encoder_cache(args: ArgumentSet, facts: Facts, options: object) -> Iterat
         f"an image of more than {tokens:,} tokens does not fit the encoder cache and is refused while serving; a page scanned at 300 dpi "
         f"takes about {_PAGE:,}",
         fixes=(
-            Fix("raise --max-num-batched-tokens to 8192 or more", applicability=Applicability.DISPLAY, cost="memory for activations"),
+            Fix(
+                "raise --max-num-batched-tokens to 8192 or more", applicability=Applicability.DISPLAY, cost="memory for activations"
+            ),
             Fix("cap the pixels with --mm-processor-kwargs", applicability=Applicability.DISPLAY, cost="detail"),
         ),
     )

@@ -26,7 +26,11 @@ _CLIENT = 'client.chat.completions.create(model="Qwen/Qwen3-8B", messages=m, too
     name="tool-parser-missing",
     severity=Severity.INFO,
     since="0.1",
-    sources=("vllm==0.33.0 entrypoints/openai/chat_completion/serving.py", "langchain4j/langchain4j#3475", "vllm-project/vllm#9986"),
+    sources=(
+        "vllm==0.33.0 entrypoints/openai/chat_completion/serving.py",
+        "langchain4j/langchain4j#3475",
+        "vllm-project/vllm#9986",
+    ),
     bad=(
         Bad("vllm serve Qwen/Qwen3-8B\n", mark="Qwen/Qwen3-8B", files={"client.py": _CLIENT}),
         Bad(
@@ -65,8 +69,14 @@ def tool_parser_missing(args: ArgumentSet, facts: Facts, options: object) -> Ite
     if client is None:
         return
     family = family_of(args.model, "tool")
-    known = [p for p in family.parsers if (s := parser_span("tool", p)) is not None and s.holds(facts.release.version)] if family else []
-    fixes = [Fix("add --enable-auto-tool-choice and --tool-call-parser with the family's parser", applicability=Applicability.DISPLAY)]
+    known = (
+        [p for p in family.parsers if (s := parser_span("tool", p)) is not None and s.holds(facts.release.version)]
+        if family
+        else []
+    )
+    fixes = [
+        Fix("add --enable-auto-tool-choice and --tool-call-parser with the family's parser", applicability=Applicability.DISPLAY)
+    ]
     if known:
         edits = add_flag(args, "--enable-auto-tool-choice")
         fixes = [Fix(f"add --enable-auto-tool-choice and --tool-call-parser {known[0]}", applicability=Applicability.DISPLAY)]

@@ -1,0 +1,24 @@
+"""The NVIDIA driver that a file installs or names: ``nvidia-driver-535-server``, ``cuda-drivers-550``, ``driver_version: 535``."""
+
+from __future__ import annotations
+
+import re
+
+from lint_vllm.known import Known
+from lint_vllm.source import SourceFile
+
+_STATED = re.compile(
+    r"""\b(?:nvidia-(?:driver|headless|utils|dkms|open|kernel-open)(?:-no-dkms|-dkms|-kernel-source)?-|cuda-drivers-(?:fabricmanager-)?"""
+    r"""|NVIDIA-Linux-x86_64-|nvidia[-_]driver[-_]version["']?\s*[:=]\s*["']?|(?<![\w-])driver[-_]version["']?\s*[:=]\s*["']?)"""
+    r"""(?P<version>\d{3}(?:\.\d+){0,2})\b""",
+    re.IGNORECASE,
+)
+
+
+def stated_driver(source: SourceFile) -> Known[str] | None:
+    """The driver version that a file states, where it states one only."""
+    found = list(_STATED.finditer(source.text))
+    if not found or len({m["version"].split(".")[0] for m in found}) > 1:
+        return None
+    first = found[0]
+    return Known(first["version"], "stated in this file", source.span(first.start("version"), first.end("version")))
