@@ -100,6 +100,8 @@ def _holds(name: str, test: Any, lookup: Lookup) -> bool | None:
     if word == "all":
         verdicts = [_holds(name, part, lookup) for part in rest]
         return False if False in verdicts else None if None in verdicts else True
+    if word == "each":
+        return isinstance(value, list) and all(isinstance(item, str) and re.fullmatch(rest[0], item) for item in value)
     if word == "map":
         keys = set(rest[0])
         return isinstance(value, dict) and all(isinstance(v, str) for v in value.values()) and set(value) <= keys

@@ -185,7 +185,7 @@ def test_problems_carry_ways_out() -> None:
     assert (gone.kind, gone.removed_in) == ("removed", "0.13.0")
     assert "--runner" in (gone.successor or "")
     new = serve("m --runner pooling", "0.8.5").problems[0]
-    assert new.introduced_in == "0.10.1.1"
+    assert new.introduced_in == "0.10.1"
     off = serve("m --enable-prefix-caching false").problems[0]
     assert off.suggestions == ("--no-enable-prefix-caching",)
     case = serve("m --dtype BFLOAT16").problems[0]

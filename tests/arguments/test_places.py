@@ -249,9 +249,9 @@ def test_python_keywords(owner: str, name: str, release: str, kind: str | None) 
 def test_image_entry_point_follows_the_release() -> None:
     old = launches.read(launches.launch("--model m --headless", "image"), "0.9.2")
     assert (old.form, [p.kind for p in old.problems]) == ("api_server", ["unknown"])
-    ignored = launches.read(launches.launch("org/m", "image"), "0.11.0")
+    ignored = launches.read(launches.launch("org/m", "image"), "0.10.2")
     assert (ignored.form, [p.kind for p in ignored.problems]) == ("api_server", ["ignored"])
-    new = launches.read(launches.launch("org/m", "image"), "0.11.1")
+    new = launches.read(launches.launch("org/m", "image"), "0.12.0")
     assert (new.form, new.model, new.problems) == ("serve", "org/m", ())
 
 

@@ -37,10 +37,10 @@ def build_flags() -> ModuleType:
         ("0.33", "0.33.0", "exact"),
         ("0.8.5.post1", "0.8.5", "exact"),
         ("0.10.1.1", "0.10.1.1", "exact"),
-        ("0.10.1", "0.10.0", "between"),
-        ("0.7.1", "0.6.6", "between"),
-        ("0.14.0", "0.13.0", "between"),
-        ("0.17.0rc1", "0.16.0", "between"),
+        ("0.17.0rc1", "0.17.0", "exact"),
+        ("0.9.0.1", "0.9.0", "between"),
+        ("0.15.0", "0.14.1", "between"),
+        ("0.16.1", "0.16.0", "between"),
         ("0.34.0", "0.33.0", "newer"),
         ("1.0", "0.33.0", "newer"),
         ("0.5.3", "0.6.6", "older"),
@@ -124,18 +124,18 @@ def test_negative(release: str, flag: str, negative: str | None) -> None:
 def test_removed_and_back_again() -> None:
     found = history.flag_history("--disable-log-requests")
     assert found is not None
-    assert found.spans == (("0.6.6", "0.17.1"), ("0.33.0", None))
+    assert found.spans == (("0.6.6", "0.17.0"), ("0.33.0", None))
     assert found.removed is None
-    assert found.removed_before("0.32.0") == "0.17.1"
+    assert found.removed_before("0.32.0") == "0.17.0"
     assert found.introduced_after("0.32.0") == "0.33.0"
-    assert found.deprecated_in == "0.10.1.1"
+    assert found.deprecated_in == "0.10.1"
     assert found.present("0.33.0")
 
 
 def test_flag_history() -> None:
     task = history.flag_history("--task")
     assert task is not None
-    assert (task.introduced, task.removed, task.deprecated_in) == ("0.6.6", "0.13.0", "0.10.1.1")
+    assert (task.introduced, task.removed, task.deprecated_in) == ("0.6.6", "0.13.0", "0.10.1")
     assert task.successor is not None
     assert task.successor.flag == "--runner"
     assert history.flag_history("--no-such-flag") is None
@@ -154,7 +154,7 @@ def test_env_history() -> None:
 def test_keyword_history() -> None:
     found = history.keyword_history("LLM", "swap_space")
     assert found is not None
-    assert found.removed_before("0.33.0") == "0.18.1"
+    assert found.removed_before("0.33.0") == "0.18.0"
     assert history.keyword_history("LLM", "no_such_keyword") is None
 
 
