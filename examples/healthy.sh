@@ -4,5 +4,4 @@ set -euo pipefail
 
 exec vllm serve Qwen/Qwen2.5-7B-Instruct \
   --max-model-len 16384 \
-  --kv-cache-dtype fp8 \
   --gpu-memory-utilization 0.92
