@@ -65,7 +65,7 @@ def request_of(
         gpu=gpu,
         gpu_count=gpu_count,
         gpu_memory_gib=gpu_memory_gib,
-        vllm_version=None if vllm_version is None else _release(vllm_version),
+        vllm_version=None if vllm_version is None else release_of(vllm_version, "--vllm-version"),
         model_config=model_config,
     )
     try:
@@ -75,10 +75,11 @@ def request_of(
     return Request(stated, isolated, settings, profile)
 
 
-def _release(text: str) -> str:
+def release_of(text: str, option: str) -> str:
+    """The release that an option names. Raises a usage error for anything else."""
     version = text.strip().removeprefix("v")
     if not version[:1].isdigit():
-        raise click.UsageError(f"--vllm-version: {text} is not a release such as 0.33.0")
+        raise click.UsageError(f"{option}: {text} is not a release such as 0.33.0")
     return version
 
 

@@ -7,6 +7,7 @@ from lint_vllm.redaction import Redactor
 from lint_vllm.report.summary import found, not_judged
 from lint_vllm.report.text_report import describe
 from lint_vllm.result import Run
+from lint_vllm.source import Span
 
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 
@@ -21,13 +22,17 @@ def render(run: Run, color: bool = False) -> str:
 
 
 def annotation(d: Diagnostic, redactor: Redactor) -> str:
-    span = d.span
-    properties = {"file": d.path, "line": span.line, "endLine": span.end_line, "title": f"{d.code} {d.name}"}
+    body = [d.message, *d.finding.notes, *(f"fix: {describe(fix)}" for fix in d.fixes)]
+    return workflow_command(_LEVELS[d.severity], d.span, f"{d.code} {d.name}", redactor.text(chr(10).join(body)))
+
+
+def workflow_command(level: str, span: Span, title: str, message: str) -> str:
+    """An annotation of ``level`` (``error``, ``warning``, ``notice``) at a place."""
+    properties = {"file": span.path, "line": span.line, "endLine": span.end_line, "title": title}
     if span.line == span.end_line:
         properties |= {"col": span.column, "endColumn": span.end_column}
     listed = ",".join(f"{key}={_property(str(value))}" for key, value in properties.items())
-    body = [d.message, *d.finding.notes, *(f"fix: {describe(fix)}" for fix in d.fixes)]
-    return f"::{_LEVELS[d.severity]} {listed}::{_data(redactor.text(chr(10).join(body)))}"
+    return f"::{level} {listed}::{_data(message)}"
 
 
 def _data(text: str) -> str:

@@ -37,11 +37,11 @@ def document(run: Run) -> dict[str, Any]:
             }
             for judged in run.launches
         ],
-        "diagnostics": [_diagnostic(d, run.redactor) for d in run.diagnostics],
+        "diagnostics": [diagnostic_entry(d, run.redactor) for d in run.diagnostics],
     }
 
 
-def _diagnostic(d: Diagnostic, redactor: Redactor) -> dict[str, Any]:
+def diagnostic_entry(d: Diagnostic, redactor: Redactor) -> dict[str, Any]:
     return {
         "code": d.code,
         "name": d.name,
