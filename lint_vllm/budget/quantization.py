@@ -9,7 +9,7 @@ from __future__ import annotations
 import fnmatch
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from functools import lru_cache
 from typing import Any, Protocol
 
@@ -36,7 +36,14 @@ class Indivisible(Exception):
 
 
 class Misaligned(Indivisible):
-    """A rank's share of a quantized matrix that is no whole number of quantization groups or blocks."""
+    """A rank's share of a quantized matrix that is no whole number of quantization groups or blocks.
+
+    ``everywhere``: the format quantizes every linear layer, so the matrix is quantized whatever a list would say.
+    """
+
+    def __init__(self, what: str, size: int, parts: int, everywhere: bool = False) -> None:
+        super().__init__(what, size, parts)
+        self.everywhere = everywhere
 
 
 class NotModelled(Exception):
@@ -81,19 +88,24 @@ class Grouped:
     zeros: bool
     shape_entries: bool = False
     act_order: bool = False
+    whole_groups: bool = False
+    """Whether vLLM refuses a rank's share that is no whole number of groups; elsewhere a slower kernel may take it."""
 
     def linear(self, inputs: int, outputs: Sequence[int], item: int, row_split: bool) -> int:
         out = sum(outputs)
         group = self.group if self.group > 0 else inputs
         if inputs % group:
-            raise Misaligned("quantized input size", inputs, group)
+            if self.whole_groups:
+                raise Misaligned("quantized input size", inputs, group, True)
+            raise NotModelled(f"a rank's input size {inputs} that is no whole number of groups of {group}")
         groups = inputs // group
         packed = int(inputs * out * self.bits) // 8
         zeros = int(groups * out * self.bits) // 8 if self.zeros else 0
         return packed + zeros + groups * out * item + (16 if self.shape_entries else 0) + (inputs * 4 if self.act_order else 0)
 
     def experts(self, count: int, hidden: int, width: int, up: int, item: int, bias: bool) -> int:
-        one = self.linear(hidden, [up * width], item, False) + self.linear(width, [hidden], item, True)
+        loose = replace(self, whole_groups=False)
+        one = loose.linear(hidden, [up * width], item, False) + loose.linear(width, [hidden], item, True)
         return count * (one + ((up * width + hidden) * item if bias else 0))
 
 
@@ -303,7 +315,7 @@ def _names(config: Mapping[str, object], *keys: str) -> list[str]:
 
 
 def _awq(q: Quantization, capability: tuple[int, int] | None) -> Scheme:
-    form = Grouped(q.bits or 4, q.group_size or 128, bool(q.config.get("zero_point", True)))
+    form = Grouped(q.bits or 4, q.group_size or 128, bool(q.config.get("zero_point", True)), whole_groups=True)
     return Scheme.of([(("Linear",), form)], _names(q.config, "modules_to_not_convert"), substring=True, towers=False)
 
 

@@ -81,7 +81,14 @@ def scheme_for(config: EngineConfig) -> Scheme:
             return Scheme.of([(("Linear",), EightBit("tensor"))])
         return scheme_of(Quantization(config.quantization), config.capability)
     capability = None if config.lora is not None else config.capability
-    return scheme_of(stored, capability)
+    scheme = scheme_of(stored, capability)
+    # the catalogue keeps the method of a checkpoint, not the list of what it leaves alone; towers nearly always are
+    return replace(scheme, towers=False) if config.model.record is not None else scheme
+
+
+def stored_outline(config: EngineConfig) -> bool:
+    """Whether only the outline of a quantized checkpoint is known: its method and sizes, not what it leaves alone."""
+    return config.model.record is not None and config.model.quantization is not None
 
 
 def built(model: Model, rank: Rank, scheme: Scheme, key: object) -> Built:
@@ -144,7 +151,9 @@ def weights(config: EngineConfig) -> Weights | Refusal | Unknown:
         return blocks
     ratio = (config.model.record or {}).get("unexplained")
     if ratio is not None and config.model.quantization is None:
-        return Unknown(f"the catalogue's facts give {ratio} times the published size of {config.model.id}: its config.json is needed")
+        return Unknown(
+            f"the catalogue's facts give {ratio} times the published size of {config.model.id}: its config.json is needed"
+        )
     try:
         main = built(
             config.model,
@@ -156,6 +165,8 @@ def weights(config: EngineConfig) -> Weights | Refusal | Unknown:
     except NotModelled as error:
         return Unknown(f"{error} is not modelled")
     except Indivisible as error:
+        if isinstance(error, Misaligned) and not error.everywhere and stored_outline(config):
+            return Unknown(f"{error}, if {config.model.id} quantizes that layer: its config.json is needed")
         kind: RefusalKind = "quant_group" if isinstance(error, Misaligned) else "parallel"
         return Refusal(kind, f"{error}: tensor parallel size {config.tensor_parallel_size} does not fit this model", "weight loading",
                        ("tensor_parallel_size",))  # fmt: skip
@@ -165,6 +176,9 @@ def weights(config: EngineConfig) -> Weights | Refusal | Unknown:
     low, likely, high = float(size), float(size), float(max(main.stages) + draft) + main.uncertain
     if not main.exact:
         low, high = low * 0.95, high * 1.08
+    if stored_outline(config):
+        high *= 1.1
+        notes = (*notes, "the catalogue does not list which layers of this quantized checkpoint stay 16-bit")
     if not config.model.exact:
         low, high = low * 0.98, high * 1.02
         notes = (*notes, f"facts of {config.model.origin}: the checkpoint itself may differ")

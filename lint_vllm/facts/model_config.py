@@ -356,18 +356,43 @@ def kv_heads_of(text: Mapping[str, Any], heads: int | None) -> int | None:
     return positive(text.get("num_key_value_heads")) or heads
 
 
+LAYERS_AT_MOST = 4096
+"""No model has more; a larger count is a damaged file, and would only cost time."""
+
+COUNTS = ("layers", "layer", "depth", "blocks")
+
+
+def bounded(config: Mapping[str, Any]) -> Mapping[str, Any]:
+    """The configuration without layer counts that no model has."""
+    found: dict[str, Any] = {}
+    for key, value in config.items():
+        if isinstance(value, Mapping):
+            inner = bounded(value)
+            if inner is not value:
+                found[key] = inner
+        elif isinstance(value, (int, float)) and value > LAYERS_AT_MOST and key.endswith(COUNTS):
+            found[key] = None
+    return {**config, **found} if found else config
+
+
+def words(value: object) -> tuple[str, ...]:
+    """The items of a list as text; nothing for what is no list."""
+    return tuple(str(item) for item in value) if isinstance(value, (list, tuple)) else ()
+
+
 def from_config(
     config: Mapping[str, Any], id: str, origin: str, exact: bool = True, record: Mapping[str, Any] | None = None
 ) -> Model:
     """A model from the content of its ``config.json``. Missing facts stay ``None``; nothing is guessed from the name."""
+    config = bounded(config)
     text = effective_text(config)
     heads = positive(text.get("num_attention_heads"))
     hidden = positive(text.get("hidden_size"))
     head_dim = positive(text.get("head_dim"))
     if head_dim is None and heads and hidden:
         head_dim = hidden // heads
-    architectures = config.get("architectures") or text.get("architectures") or ()
-    kinds = {str(k) for k in (text.get("layer_types") or text.get("layers_block_type") or ())}
+    architectures = words(config.get("architectures")) or words(text.get("architectures"))
+    kinds = set(words(text.get("layer_types")) or words(text.get("layers_block_type")))
     pattern = text.get("hybrid_override_pattern")
     window = positive(text.get("sliding_window"))
     record = record or {}
@@ -377,7 +402,7 @@ def from_config(
         exact=exact,
         config=config,
         text=text,
-        architectures=tuple(str(a) for a in architectures),
+        architectures=architectures,
         model_type=str(config.get("model_type") or text.get("model_type") or ""),
         num_layers=positive(text.get("num_hidden_layers")),
         hidden_size=hidden,
