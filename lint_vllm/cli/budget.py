@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
-import importlib.util
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -27,20 +25,22 @@ class BudgetCommand(click.Command):
 
 
 def compare_options(command: F) -> F:
-    """``--compare MODEL... --quant 16,8,4 --context N --concurrency N``, where the comparison is there."""
-    if importlib.util.find_spec("lint_vllm.compare") is None:
-        return command
-    command = click.option("--compare", is_flag=True, help="Take the words as models and compare them in one table.")(command)
-    command = click.option("--quant", metavar="BITS", default="16,8,4", show_default=True, help="Of --compare: weights.")(command)
+    """``--compare MODEL... --quant 16,8,4 --context N --concurrency N``."""
     size = click.IntRange(min=1)
-    command = click.option("--context", type=size, default=32768, show_default=True, help="Of --compare: tokens.")(command)
-    return click.option("--concurrency", type=size, default=4, show_default=True, help="Of --compare: sequences.")(command)
+    for option in (
+        click.option("--concurrency", type=size, default=4, show_default=True, help="Of --compare: sequences at once."),
+        click.option("--context", type=size, default=32768, show_default=True, help="Of --compare: tokens of a sequence."),
+        click.option("--quant", metavar="BITS", default="16,8,4", show_default=True, help="Of --compare: widths of weights."),
+        click.option("--compare", is_flag=True, help="Compare models (the words given) on cards (--gpu A,B) in one table."),
+    ):
+        command = option(command)
+    return command
 
 
 @click.command("budget", cls=BudgetCommand)
 @click.argument("paths", nargs=-1, metavar="PATH... | -- [env K=V ...] vllm serve MODEL ...")
 @fact_options
-@format_option("text", "json")
+@format_option("text", "json", "markdown")
 @compare_options
 @click.pass_context
 def command(
@@ -63,10 +63,13 @@ def command(
     launch: tuple[str, ...] | None = ctx.meta.get(AFTER_DASHES)
     if launch is not None and paths:
         raise click.UsageError("give files or a launch after --, not both")
+    if format_name == "markdown" and not compare:
+        raise click.UsageError("--format markdown is a form of --compare")
     request = request_of(**facts)
     with usage_errors():
         if compare:
-            table = importlib.import_module("lint_vllm.compare").render
+            from lint_vllm.compare import render as table
+
             click.echo(table(format_name, paths, names((quant,)), context, concurrency, request), nl=False)
             return 0
         from lint_vllm.inventory import inspect_command, inspect_paths
