@@ -22,6 +22,7 @@ _FLOAT = re.compile(
     r"|[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+\.[0-9_]*|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
 )
 _DEPTH = 64
+_NODES = 20_000
 
 
 class UnreadableConfig(Exception):
@@ -88,12 +89,16 @@ def read_config(source: SourceFile) -> tuple[Setting, ...]:
         raise UnreadableConfig(f"not YAML: {error}", whole) from None
     if root is None or not hasattr(root, "value") or not _is_map(root):
         raise UnreadableConfig("not a mapping of option names to values", whole)
+    build = _Builder()
     found: dict[str, Setting] = {}
-    for key, value in _pairs(root, 0):
-        name = str(construct(key))
-        setting = Setting(_word(source, key), name.lstrip("-").replace("_", "-"), _word(source, value), construct(value))
-        found.setdefault(name, setting)
-        found[name] = setting
+    try:
+        for key, value in build.pairs(root):
+            name = str(build.value(key))
+            setting = Setting(_word(source, key), name.lstrip("-").replace("_", "-"), _word(source, value), build.value(value))
+            found.setdefault(name, setting)
+            found[name] = setting
+    except ValueError as error:
+        raise UnreadableConfig(f"not readable: {error}", whole) from None
     return tuple(found.values())
 
 
@@ -101,29 +106,39 @@ def _is_map(node: Any) -> bool:
     return type(node).__name__ == "MappingNode"
 
 
-def _pairs(node: Any, depth: int) -> list[tuple[Any, Any]]:
-    """Keys and values, with ``<<`` merged in below them."""
-    merged: list[tuple[Any, Any]] = []
-    own: list[tuple[Any, Any]] = []
-    for key, value in node.value:
-        if getattr(key, "value", None) == "<<" and not getattr(key, "style", None) and depth < _DEPTH:
-            sources = [value] if _is_map(value) else value.value if isinstance(value.value, list) else []
-            for item in sources:
-                merged += _pairs(item, depth + 1) if _is_map(item) else []
-        else:
-            own.append((key, value))
-    return merged + own
+class _Builder:
+    """Python values of composed nodes; a file whose aliases multiply beyond a limit is refused."""
 
+    def __init__(self) -> None:
+        self.left = _NODES
 
-def construct(node: Any, depth: int = 0) -> object:
-    """The Python value of a composed node."""
-    if depth > _DEPTH:
-        return None
-    if _is_map(node):
-        return {_key(construct(key, depth + 1)): construct(value, depth + 1) for key, value in _pairs(node, depth)}
-    if isinstance(node.value, list):
-        return [construct(item, depth + 1) for item in node.value]
-    return node.value if node.style else plain_scalar(node.value)
+    def value(self, node: Any, depth: int = 0) -> object:
+        self._count(depth)
+        if _is_map(node):
+            pairs = self.pairs(node, depth)
+            return {_key(self.value(key, depth + 1)): self.value(value, depth + 1) for key, value in pairs}
+        if isinstance(node.value, list):
+            return [self.value(item, depth + 1) for item in node.value]
+        return node.value if node.style else plain_scalar(node.value)
+
+    def pairs(self, node: Any, depth: int = 0) -> list[tuple[Any, Any]]:
+        """Keys and values, with ``<<`` merged in below them."""
+        merged: list[tuple[Any, Any]] = []
+        own: list[tuple[Any, Any]] = []
+        for key, value in node.value:
+            if getattr(key, "value", None) == "<<" and not getattr(key, "style", None):
+                sources = [value] if _is_map(value) else value.value if isinstance(value.value, list) else []
+                for item in sources:
+                    self._count(depth)
+                    merged += self.pairs(item, depth + 1) if _is_map(item) else []
+            else:
+                own.append((key, value))
+        return merged + own
+
+    def _count(self, depth: int) -> None:
+        self.left -= 1
+        if self.left < 0 or depth > _DEPTH:
+            raise ValueError("too many values")
 
 
 def _key(value: object) -> Any:

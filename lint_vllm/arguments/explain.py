@@ -28,6 +28,7 @@ class Explainer:
         self.table = table
         self.form = form
         self.flags = flags
+        self.looked_up = 0
 
     # ------------------------------------------------------------ names
     def meant(self, refusal: Refusal) -> tuple[str, ...]:
@@ -42,6 +43,9 @@ class Explainer:
 
     def suggest(self, name: str) -> tuple[str, ...]:
         """Real spellings for a misspelt one: right dashes and case first, then by distance."""
+        self.looked_up += 1
+        if len(name) > 80 or self.looked_up > 100:
+            return ()
         dashed = self._dashed(name)
         if dashed in self.flags:
             return (dashed,)

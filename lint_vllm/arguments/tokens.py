@@ -337,7 +337,7 @@ def _leaf(piece: Piece, dialect: Dialect) -> object:
     if dialect.dotted_sizes:
         try:
             return human_readable_int(text)
-        except (ValueError, BadValue):
+        except (ValueError, OverflowError, BadValue):
             pass
     return text
 

@@ -134,3 +134,14 @@ def test_nearest_prefers_the_smallest_distance() -> None:
     assert nearest("--max-modl-len", ["--max-model-len", "--max-log-len", "--port"])[0] == "--max-model-len"
     assert nearest("--len-model-max", ["--max-model-len"]) == ("--max-model-len",)
     assert nearest("--zzzzzzz", ["--max-model-len"]) == ()
+
+
+def test_aliases_that_multiply_are_refused() -> None:
+    lines = ["a0: &a0 [x, x, x, x, x, x, x, x]"] + [f"a{n}: &a{n} [{', '.join([f'*a{n - 1}'] * 8)}]" for n in range(1, 12)]
+    with pytest.raises(UnreadableConfig):
+        read_config(SourceFile.of("\n".join(lines)))
+
+
+def test_many_unknown_words_are_read() -> None:
+    found = parse_arguments(["vllm", "serve", "m", *(f"--no-such-{n}" for n in range(2000))], "0.33.0")
+    assert len(found.problems) == 2000
