@@ -27,7 +27,7 @@ class Dialect:
     - ``sizes``: suffixes of human-readable integers. ``json_pairs``: ``a=1,b=2`` is read where JSON is expected.
     - ``dict_text``: what counts as JSON where a string is allowed too.
     - ``class_text``: compilation config as ``python`` or ``json`` text; ``class_levels``: a bare level 0 to 3 as well.
-    - ``image_entry``: what the entry point of the official image runs (``api_server``, ``serve``).
+    - ``image_entry``: what the entry point of the official image runs (``api_server``, ``serve``; ``either``: not settled).
     - ``compilation_fills``: keys that a compilation config given on the command line gets by itself.
     - ``unset_on``: dests of switches without a default that the release turns on where the model allows it.
     - ``delegates``: a word that hands the whole command line to another package (vllm-omni).

@@ -106,6 +106,9 @@ class _Reading:
     def _form(self) -> str:
         if self.launch.form == "api_server":
             return "api_server"
+        if self.launch.form == "image" and self.dialect.image_entry == "either":
+            first = self.launch.words[0].value if self.launch.words else "-"
+            return "api_server" if first.startswith("-") else "serve"
         if self.launch.form == "image":
             return self.dialect.image_entry
         return "serve"

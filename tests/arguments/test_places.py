@@ -251,6 +251,8 @@ def test_image_entry_point_follows_the_release() -> None:
     assert (old.form, [p.kind for p in old.problems]) == ("api_server", ["unknown"])
     ignored = launches.read(launches.launch("org/m", "image"), "0.10.2")
     assert (ignored.form, [p.kind for p in ignored.problems]) == ("api_server", ["ignored"])
+    unsettled = [launches.read(launches.launch(line, "image"), "0.11.0") for line in ("org/m", "--model org/m")]
+    assert [(found.model, found.problems) for found in unsettled] == [("org/m", ()), ("org/m", ())]
     new = launches.read(launches.launch("org/m", "image"), "0.12.0")
     assert (new.form, new.model, new.problems) == ("serve", "org/m", ())
 
