@@ -192,7 +192,9 @@ def batch_defaults(card: Card | None, release: str, usage: Usage) -> tuple[int, 
                 continue
             if "gb10" in name and since("gb10_is_small", release):
                 continue
-        return int(tier["tokens"][usage]), int(tier["sequences"])
+        # the first V1 releases ran 1024 sequences on every card (vllm-project/vllm#15105)
+        few = since("few_sequences_on_small_cards", release)
+        return int(tier["tokens"][usage]), int(tier["sequences"]) if few else 1024
     return 2048, 256
 
 
