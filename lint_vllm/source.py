@@ -80,7 +80,11 @@ class SourceFile:
 
 
 def _has_surrogates(text: str) -> bool:
-    return any("\ud800" <= c <= "\udfff" for c in text)
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:
+        return True
+    return False
 
 
 def _detect(data: bytes) -> tuple[bytes, str]:

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING
 
 from lint_vllm.extract.command import pin_of, recognise
 from lint_vllm.extract.context import MAX_DEPTH, Context, Extraction, Follower, Unreadable
-from lint_vllm.extract.passages import launches_in_passage
+from lint_vllm.extract.passages import launches_in_pieces
 from lint_vllm.extract.shell_branches import merged
 from lint_vllm.extract.shell_values import (
     Expander,
@@ -345,10 +345,8 @@ class _Run:
             self._read_script(words, heredoc, env)
             return False
         if heredoc is not None and (kind := _reads_passage(words)) is not None:
-            text = Text.join([p.text for p in heredoc], words[0].content[:0])
-            if "vllm" not in text.value.lower():
-                return False
-            self._collect(launches_in_passage(kind, text, replace(self.context, deployment=None).deeper()))
+            if any("vllm" in p.text.value.lower() for p in heredoc):
+                self._collect(launches_in_pieces(kind, heredoc, replace(self.context, deployment=None).deeper()))
             return False
         if name in ("cat", "tee", "sudo") and heredoc is not None:
             self._write(words, heredoc, target)
@@ -480,6 +478,8 @@ class _Run:
             last = commands[-1]
             for command in commands[:-1]:
                 self._statement(command)
+            if last.type == "redirected_statement" and (inner := last.child_by_field_name("body")) is not None:
+                last = inner
             if last.type == "command":
                 self._simple(last, (), heredoc, target)
             else:
@@ -554,9 +554,8 @@ class _Run:
         deployment = context.deployment
         if deployment is not None and deployment.nodes and deployment.nodes > 1:
             context = replace(context, deployment=replace(deployment, multi_node=True))
-        script = Script.of_pieces(heredoc, heredoc[0].text[:0])
-        env = self.context.env
-        self._collect(launches_in_written(target.value, script, replace(context, env=env, block=None).deeper()))
+        inside = replace(context, env=self.context.env, block=None).deeper()
+        self._collect(launches_in_written(target.value, heredoc, inside))
 
     # Assignments
 

@@ -14,6 +14,7 @@ from typing import TypeAlias
 
 from lint_vllm.extract.context import MAX_DEPTH, Context
 from lint_vllm.extract.option_env import option_launch
+from lint_vllm.extract.passages import with_unknown
 from lint_vllm.extract.processes import Process, launches_of
 from lint_vllm.extract.shell_values import part, pieces_of
 from lint_vllm.frozen import dataclass
@@ -497,7 +498,7 @@ def word_launches(word: Word, context: Context, sure: bool = True) -> list[Launc
         from lint_vllm.extract.yaml_file import launches_in_yaml
 
         unknown = [(p.span, p.unknown) for p in pieces_of(word) if p.unknown]
-        return [_with_unknown(launch, unknown) for launch in launches_in_yaml(word.content, inside)]
+        return [with_unknown(launch, unknown) for launch in launches_in_yaml(word.content, inside)]
     if sure or value.lstrip().startswith("#!") or _COMMAND_LINE.match(value):
         return shell_launches(word, inside)
     return []
@@ -543,7 +544,7 @@ def yaml_launches(tree: Tree, context: Context) -> list[Launch]:
     text = Text.join(parts) if parts else None
     if text is None or "vllm" not in text.value.lower():
         return []
-    return [_with_unknown(launch, unknown) for launch in launches_in_yaml(text, context.deeper())]
+    return [with_unknown(launch, unknown) for launch in launches_in_yaml(text, context.deeper())]
 
 
 def _write(tree: Tree, parts: list[Text], unknown: list[tuple[Span, str]], depth: int) -> None:
@@ -583,19 +584,3 @@ def _quoted(text: Text) -> Text:
         (span.start, *stops, max(span.end, span.start)),
         span.start,
     )
-
-
-def _with_unknown(launch: Launch, unknown: Sequence[tuple[Span, str]]) -> Launch:
-    """Words read from a text by somebody who does not know of its unknown parts."""
-    if not unknown:
-        return launch
-
-    def marked(word: Word) -> Word:
-        inner = word.content.span
-        for span, reason in unknown:
-            if word.unknown is None and span.source is inner.source and span.start < inner.end and inner.start < span.end:
-                return replace(word, unknown=reason)
-        return word
-
-    settings = tuple(replace(s, value=marked(s.value)) if s.value is not None else s for s in launch.settings)
-    return replace(launch, words=tuple(map(marked, launch.words)), settings=settings)

@@ -5,15 +5,16 @@ from __future__ import annotations
 import re
 
 from lint_vllm.extract.context import MAX_DEPTH, Context
-from lint_vllm.extract.passages import launches_in_passage
-from lint_vllm.extract.shell_values import Script
+from lint_vllm.extract.passages import launches_in_pieces
+from lint_vllm.extract.shell_values import Pieces, Script
 from lint_vllm.launch import Launch
 
 
-def launches_in_written(name: str, script: Script, context: Context) -> list[Launch]:
+def launches_in_written(name: str, pieces: Pieces, context: Context) -> list[Launch]:
     """The launches in text that will stand in a file of this name."""
-    if context.depth > MAX_DEPTH:
+    if context.depth > MAX_DEPTH or not pieces:
         return []
+    script = Script.of_pieces(pieces, pieces[0].text[:0])
     from lint_vllm.extract.registry import kind_of
 
     kind = kind_of(re.sub(r"\$\{?\w+\}?", "x", name), script.value[:400].lstrip())
@@ -23,4 +24,4 @@ def launches_in_written(name: str, script: Script, context: Context) -> list[Lau
         from lint_vllm.extract.shell import run_script
 
         return run_script(script, context)
-    return launches_in_passage(kind, script.text, context) if kind is not None and not script.holes else []
+    return launches_in_pieces(kind, pieces, context) if kind is not None else []

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import lru_cache
+from functools import lru_cache, partial
 from pathlib import Path
 
 from lint_vllm.facts import Release, version_key
@@ -156,7 +156,7 @@ def _from_repository(launch: Launch, repository: Repository) -> Release | None:
             text = repository.text(path, MAX_CONFIG)
             if text is None or "vllm" not in text or _is_linted(path, launch):
                 continue
-            found = _in_file(path)(text, repository.name_of(path))
+            found = repository.remember(f"release {path}", partial(_in_file(path), text, repository.name_of(path)))
             if found is not None:
                 return found
     return None
