@@ -108,4 +108,4 @@ def _fault(span: Span, error: Exception) -> Unreadable:
 def shared_facts(request: Request, boundary: str | None = None) -> Shared:
     """What the launches of a run share; ``boundary`` is the walked folder, which bounds look-ups outside a repository."""
     above = None if boundary is None else Path(boundary).absolute()
-    return Shared(above, use_hub_cache=not request.isolated, overlay=request.overlay)
+    return Shared(above, use_hub_cache=not request.isolated, overlay=request.overlay, hub=request.hub)

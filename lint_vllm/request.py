@@ -6,9 +6,13 @@ import os
 from collections.abc import Mapping
 from dataclasses import field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from lint_vllm.frozen import dataclass
 from lint_vllm.settings import Settings, Stated, find
+
+if TYPE_CHECKING:
+    from lint_vllm.facts.hub import Hub
 
 
 @dataclass(frozen=True, slots=True)
@@ -16,7 +20,8 @@ class Request:
     """What the caller asks for. ``facts`` come from the command line and win over everything that files say.
 
     ``isolated``: no settings file, baseline or calibration. ``settings``: the file named by ``--config``. ``overlay``: contents
-    that take the place of files on disk, by real path (a fix that is not written yet).
+    that take the place of files on disk, by real path (a fix that is not written yet). ``hub``: where configurations of models are
+    fetched from; ``None`` for no network.
     """
 
     facts: Stated = field(default_factory=Stated)
@@ -24,6 +29,7 @@ class Request:
     settings: Settings | None = None
     profile: str | None = None
     overlay: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    hub: Hub | None = None
 
     def read(self, path: str) -> bytes:
         """The content of a file. Raises ``OSError``."""

@@ -12,6 +12,7 @@ from lint_vllm.request import Request
 from lint_vllm.settings import SettingsError, Stated, load
 
 if TYPE_CHECKING:
+    from lint_vllm.facts.hub import Hub
     from lint_vllm.inventory import Inventory
 
 F = TypeVar("F", bound="Callable[..., Any]")
@@ -29,6 +30,7 @@ _FACTS: tuple[Callable[[Any], Any], ...] = (
     ),
     click.option("--vllm-version", metavar="V", help="vLLM release to judge by, such as 0.33.0."),
     click.option("--model-config", metavar="FILE", help="config.json of the model."),
+    click.option("--hub", is_flag=True, help="Fetch config.json of models from the Hugging Face hub (extra [hub])."),
 )
 
 
@@ -54,6 +56,7 @@ def request_of(
     gpu_memory_gib: float | None,
     vllm_version: str | None,
     model_config: str | None,
+    hub: bool = False,
     profile: str | None = None,
 ) -> Request:
     """The request that the shared options make. Raises a usage error for options that cannot be used."""
@@ -72,7 +75,15 @@ def request_of(
         settings = load(config) if config is not None else None
     except SettingsError as error:
         raise click.ClickException(str(error)) from None
-    return Request(stated, isolated, settings, profile)
+    return Request(stated, isolated, settings, profile, hub=_hub() if hub else None)
+
+
+def _hub() -> Hub:
+    from lint_vllm.facts.hub import MISSING, Hub, is_installed
+
+    if not is_installed():
+        raise click.UsageError(MISSING)
+    return Hub()
 
 
 def release_of(text: str, option: str) -> str:

@@ -1,7 +1,7 @@
 """Which model a launch serves, and where its shape is known from.
 
 Precedence: ``--model-config``; the ``models`` table of the settings; ``config.json`` of a folder in the repository; the
-machine's Hugging Face cache; the catalogue. A path that leads out of the repository is looked up by its last components.
+machine's Hugging Face cache; the hub, only where it is asked for; the catalogue. A path that leads out of the repository is looked up by its last components.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from lint_vllm.facts.model import Model
 from lint_vllm.facts.repository import MAX_CONFIG, ModelFolder, Repository, looks_local
@@ -20,6 +20,9 @@ from lint_vllm.frozen import dataclass
 from lint_vllm.known import Fact, Known, Unknown
 from lint_vllm.launch import Launch
 from lint_vllm.settings import Stated
+
+if TYPE_CHECKING:
+    from lint_vllm.facts.hub import Hub
 
 _CACHE_PATH = re.compile(r"models--(?P<org>[\w.-]+?)--(?P<name>[\w.-]+?)(?:/|$)")
 _SCHEME = re.compile(r"^[a-z][a-z0-9+.-]*://", re.IGNORECASE)
@@ -33,6 +36,8 @@ class ModelLookup:
     settings: Stated
     repository: Repository
     mounts: Mapping[str, str]
+    hub: Hub | None = None
+    """Asked before the catalogue; ``None`` (nobody wants the network) asks nothing."""
 
     def served(self, name: str) -> Fact[Model]:
         """The model of the launch itself; ``--model-config`` speaks of it."""
@@ -45,7 +50,7 @@ class ModelLookup:
         name = name.strip()
         if not name:
             return Unknown("no model is named")
-        return self._from_settings(name) or self._from_folder(name) or self._from_cache(name) or self._from_catalogue(name)
+        return self._from_settings(name) or self._from_folder(name) or self._from_cache(name) or self._from_hub(name)
 
     def _from_settings(self, name: str) -> Fact[Model] | None:
         entry = self.settings.models.get(name)
@@ -67,6 +72,16 @@ class ModelLookup:
             if config is not None and model_id is not None:
                 return _from_config(config, model_id, "config.json in the local Hugging Face cache")
         return None
+
+    def _from_hub(self, name: str) -> Fact[Model]:
+        """The hub's configuration; the catalogue's where the hub is not asked or has none, which is then said."""
+        found = self.hub.config(name) if self.hub is not None and not self.repository.exists(name) else None
+        if isinstance(found, Known):
+            return _from_config(found.value, name, found.origin)
+        shipped = self._from_catalogue(name)
+        if found is None:
+            return shipped
+        return Known(shipped.value, f"{shipped.origin}; {found.reason}") if isinstance(shipped, Known) else found
 
     def _from_catalogue(self, name: str) -> Fact[Model]:
         from lint_vllm.facts.catalogue import find

@@ -296,13 +296,18 @@ def _unquoted(value: str) -> str:
     return value.split(" #", 1)[0].rstrip()
 
 
+def hub_cache() -> Path:
+    """The machine's Hugging Face cache (huggingface_hub, constants.py)."""
+    home = os.environ.get("HF_HOME") or os.path.join(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "huggingface")
+    cache = os.environ.get("HF_HUB_CACHE") or os.environ.get("HUGGINGFACE_HUB_CACHE") or os.path.join(home, "hub")
+    return Path(os.path.expanduser(cache))
+
+
 def _hub_config(model: str) -> Mapping[str, Any] | None:
     """Layout: ``<cache>/models--org--name/snapshots/<commit>/config.json`` (huggingface_hub, file_download.py)."""
     if not re.fullmatch(r"[\w.-]+/[\w.-]+", model) or ".." in model:
         return None
-    home = os.environ.get("HF_HOME") or os.path.join(os.environ.get("XDG_CACHE_HOME") or "~/.cache", "huggingface")
-    cache = os.environ.get("HF_HUB_CACHE") or os.environ.get("HUGGINGFACE_HUB_CACHE") or os.path.join(home, "hub")
-    folder = Path(os.path.expanduser(cache)) / ("models--" + model.replace("/", "--"))
+    folder = hub_cache() / ("models--" + model.replace("/", "--"))
     try:
         main = (folder / "refs" / "main").read_text(encoding="ascii").strip() if (folder / "refs" / "main").is_file() else ""
         snapshots = sorted((p for p in (folder / "snapshots").iterdir() if p.is_dir()), key=lambda p: (p.name != main, p.name))

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from lint_vllm.arguments.model import ArgumentSet
     from lint_vllm.budget.result import Budget
     from lint_vllm.calibration import Calibration
+    from lint_vllm.facts.hub import Hub
 
 
 @dataclass
@@ -38,6 +39,7 @@ class Shared:
     boundary: Path | None = None
     use_hub_cache: bool = True
     overlay: Mapping[str, bytes] = field(default_factory=dict, repr=False)
+    hub: Hub | None = None
     _repositories: dict[Path, Repository] = field(default_factory=dict, repr=False)
     _calibrations: dict[Path, tuple[Calibration, ...]] = field(default_factory=dict, repr=False)
     _directives: tuple[SourceFile, tuple[Directive, ...]] | None = field(default=None, repr=False)
@@ -91,7 +93,7 @@ def resolve(
     release = resolve_release(launch, options, comments, settings, repository)
     args = read_launch(launch, Known(release.version, release.origin, release.span), repository.read)
     gpu, gpu_count = resolve_gpu(launch, options, comments, settings)
-    lookup = ModelLookup(options, settings, repository, mounts_of(launch))
+    lookup = ModelLookup(options, settings, repository, mounts_of(launch), shared.hub)
     facts = Facts(
         release=release,
         gpu=gpu,
