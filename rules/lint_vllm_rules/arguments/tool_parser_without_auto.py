@@ -2,7 +2,7 @@
 
 Why: a `--tool-call-parser` is used only with `--enable-auto-tool-choice`; without the switch tool calls come back as plain text.
 The switch without a parser is refused at argument parsing.
-Instead: both.
+Instead: give both flags.
 Wrong when: clients force a tool by name, which needs no parser.
 """
 

@@ -15,7 +15,7 @@ from lint_vllm.rule import ArgumentSet, Bad, Facts, Finding, Fix, Good, Options,
 
 
 class Limits(Options):
-    min_part: float = 0.15
+    min_part: float = 0.05
     """Report where the graphs take this part of the pool."""
 
 

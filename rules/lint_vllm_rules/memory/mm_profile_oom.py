@@ -25,7 +25,7 @@ from lint_vllm.rule import Applicability, ArgumentSet, Bad, Facts, Finding, Fix,
     sources=("vllm==0.33.0 v1/worker/gpu_model_runner.py profile_run", "vllm-project/vllm#18124", "vllm-project/vllm#22173"),
     bad=(
         Bad(
-            "vllm serve Qwen/Qwen2.5-VL-7B-Instruct --max-model-len 16384 --max-num-batched-tokens 65536 --gpu-memory-utilization 0.85\n",
+            "vllm serve Qwen/Qwen2.5-VL-7B-Instruct --max-model-len 32768 --gpu-memory-utilization 0.82\n",
             mark="Qwen/Qwen2.5-VL-7B-Instruct",
             facts={"gpu": "RTX 4090", "gpu_count": "1", "vllm_version": "0.33.0"},
         ),
