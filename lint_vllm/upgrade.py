@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from lint_vllm.arguments.tables import table_release
+from lint_vllm.arguments.tables import load, table_release
 from lint_vllm.diagnostic import Diagnostic, Edit, Severity
 from lint_vllm.facts import version_key
 from lint_vllm.facts.images import image_facts
@@ -172,11 +172,11 @@ def upgrade_paths(
                 bump=edit.text if edit is not None and moved else None,
                 no_bump=reason if bump else "not asked for",
                 findings=tuple(found.get(at, ())),
-                readings=tuple(_readings(was, now)),
+                readings=tuple(_readings(was, unpatched)),
                 moves=moves(was, now),
                 refused=tuple(p for p in now.args.problems if p.is_error),
             )
-            for at, (was, case, now, (edit, reason)) in enumerate(zip(before, stated, last, bumps, strict=True))
+            for at, (was, case, unpatched, now, (edit, reason)) in enumerate(zip(before, stated, first, last, bumps, strict=True))
         ),
         elsewhere=tuple(found.get(-1, ())),
         diff=diff_of(settled.overlay, touched, settled.before.redactor),
@@ -205,6 +205,8 @@ def _bump(case: Case, target: str) -> tuple[Edit | None, str]:
     if span is None:
         return None, f"the release is known from {release.origin}: change it there"
     if image is not None and image.tag_span == span and image.tag is not None:
+        if image.digest is not None:
+            return None, "the image is pinned by its digest as well"
         known = image_facts(image)
         if known is None or not known.official:
             return None, f"which tag of {image.name} holds vLLM {target} is not known"
@@ -315,10 +317,12 @@ def _around(case: Case, span: Span) -> bool:
 
 
 def _readings(was: Case, now: Case) -> Iterator[Reading]:
+    """Abbreviations that both releases take, each for another option; a new inverse spelling in full means what it meant."""
     before = {(a.spelled, a.raw): a for a in was.args.arguments}
+    spellings = load(now.facts.release.table).by_flag
     for argument in now.args.arguments:
         old = before.get((argument.spelled, argument.raw))
-        if old is not None and argument.spelled and old.dest != argument.dest:
+        if old is not None and old.dest != argument.dest and argument.spelled.startswith("-") and argument.spelled not in spellings:
             yield Reading(argument.spelled, old.flag, argument.flag, argument.name_span)
 
 

@@ -166,7 +166,7 @@ def _advice(finding: Finding) -> str | None:
 def _bump(launch: LaunchUpgrade) -> str:
     if launch.bump is None:
         return f"release not rewritten: {launch.no_bump}"
-    return f"release rewritten at line {launch.place.line}: {launch.bump}"
+    return f"release at line {launch.place.line}: rewritten to {launch.bump}"
 
 
 def _summary(upgrade: Upgrade) -> str:
