@@ -144,7 +144,7 @@ def admitted(metadata: str, date: str, transformers: Mapping[str, str]) -> str:
     def fits(version: str) -> bool:
         for sign, bound, star in rules:
             v, b = key(version), key(bound)
-            if sign == "<" and not v < b or sign == "<=" and not v <= b or sign == ">=" and not v >= b:
+            if (sign == "<" and not v < b) or (sign == "<=" and not v <= b) or (sign == ">=" and not v >= b):
                 return False
             if sign == "!=" and (v[: len(b)] == b if star else v == b):
                 return False
@@ -202,9 +202,8 @@ def floor_history(folder: Path) -> dict[str, list[list[Any]]]:
         for method in {*history, *now}:
             entry = [now[method]["min"], now[method]["dtypes"]] if method in now else []
             past = history.setdefault(method, [])
-            if not past or past[-1][1:] != entry:
-                if past or entry:
-                    past.append([release, *entry])
+            if (not past or past[-1][1:] != entry) and (past or entry):
+                past.append([release, *entry])
     return dict(sorted(history.items()))
 
 
@@ -247,7 +246,7 @@ def main(vllm: Path, transformers: Path) -> None:
             "architectures": served,
             "multimodal": sorted(ranges(vllm, multimodal)),
             "own_types": ranges(vllm, own_types),
-            "types": {t: v for t, v in types.items()},
+            "types": dict(types.items()),
             "architecture_of": {t: a for t, a in sorted(named.items()) if a in served},
         },
     )

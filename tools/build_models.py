@@ -208,7 +208,7 @@ def entry_of(r: Mapping[str, Any]) -> dict[str, Any]:
         "total_params": r.get("total_params"),
         "vision": vision_config(r) or (True if r.get("vision_params") or r.get("vision") else None),
         "vision_params": r.get("vision_params"),
-        "quantized_by_name": (r.get("quantization_config") or {}).get("basis") == "name" or None,
+        "quantized_by_name": (r.get("quantization_config") or {}).get("basis") == "name only" or None,
         "unknown_quantization": (r.get("quantization_config") or {}).get("method") == "unknown" or None,
         "incomplete": None if r.get("complete") else (r.get("missing") or True),
         "verified": r.get("verified"),

@@ -8,6 +8,10 @@ from dataclasses import field
 from lint_vllm.frozen import dataclass
 
 
+NAMED_AS_STORED = ("qwen/", "thebloke/", "hugging-quants/", "casperhansen/", "modelcloud/", "ista-daslab/")
+"""Publishers whose model names say the method that their ``config.json`` states."""
+
+
 @dataclass(frozen=True, slots=True)
 class Quantization:
     """How a checkpoint is quantized: ``method`` as vLLM names it (``awq``, ``gptq``, ``fp8``, ``compressed-tensors`` ...)."""
@@ -57,6 +61,12 @@ class Model:
     total_params: int | None = None
     record: Mapping[str, object] | None = field(default=None, repr=False)
     """The catalogue record, where one was used."""
+
+    @property
+    def quantization_stated(self) -> bool:
+        """Whether the method is the one of its ``config.json``: names say AWQ or FP8 of what is stored as compressed-tensors."""
+        by_name = self.record is not None and bool(self.record.get("quantized_by_name"))
+        return self.exact and (not by_name or self.id.lower().startswith(NAMED_AS_STORED))
 
     @property
     def label(self) -> str:

@@ -62,7 +62,7 @@ def model_newer_than_engine(args: ArgumentSet, facts: Facts, options: object) ->
         needed, reason = span.since, f"{architecture} joined vLLM in {span.since}"
         # transformers may run it by itself where it knows the type
         certain = reads is False or bool(model.experts or model.hybrid_state or model.multimodal or model.mla)
-        if not certain and not official_image(facts) and version_key(release) >= (0, 8):
+        if not certain and version_key(release) >= (0, 8):
             return
     elif reads is False and brings_code(model) is None and not _mistral_format(model):
         since = type_since(model.model_type)
@@ -73,7 +73,7 @@ def model_newer_than_engine(args: ArgumentSet, facts: Facts, options: object) ->
         certain = official_image(facts)
     else:
         return
-    severity = sure(facts, model) if certain or official_image(facts) else Severity.WARNING
+    severity = sure(facts, model) if certain else Severity.WARNING
     yield Finding(
         model_place(args),
         f"{model.id} is newer than vLLM {release} ({facts.release.origin}): {reason}; it is refused when the model is configured",

@@ -51,7 +51,7 @@ def trust_remote_code_missing(args: ArgumentSet, facts: Facts, options: object) 
     if args.launch.wrapper is not None and args.launch.form != "env":
         return
     what = _needed(model, facts.release.version)
-    if what is None or not _own_folder(model) and args.given("tokenizer") and what == "tokenizer":
+    if what is None or (not _own_folder(model) and args.given("tokenizer") and what == "tokenizer"):
         return
     edits = add_flag(args, "--trust-remote-code")
     yield Finding(
