@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
 from pathlib import Path
+from typing import TypeVar
 
 from lint_vllm.arguments.model import ArgumentSet
 from lint_vllm.discovery import MAX_BYTES
@@ -19,6 +20,8 @@ from lint_vllm.launch import Launch
 from lint_vllm.request import Request
 from lint_vllm.settings import SettingsError, Table
 from lint_vllm.source import SourceFile, Span
+
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,6 +100,48 @@ def inspect_launches(
         else:
             cases.append(Case(launch, args, facts))
     return tuple(cases), tuple(faults)
+
+
+def without_repeats(found: Iterable[tuple[str, T]], launch_of: Callable[[T], Launch]) -> list[T]:
+    """The launches of a run, each once. A script that another file starts is read from there, with what that file gives it,
+    and by itself: its own reading goes when the other knows as much.
+
+    ``found``: the path of the linted file, and what was found in it.
+    """
+    entries = [(path, item, launch_of(item)) for path, item in found]
+    started: dict[tuple[str, int, int], list[int]] = {}
+    for path, _, launch in entries:
+        if not _same_file(path, launch.path):
+            started.setdefault(_place_of(launch), []).append(_gaps(launch))
+    kept: list[T] = []
+    seen: set[object] = set()
+    for path, item, launch in entries:
+        elsewhere = started.get(_place_of(launch)) if started else None
+        if elsewhere is not None:
+            if _same_file(path, launch.path) and min(elsewhere) <= _gaps(launch):
+                continue
+            words = tuple((word.value, word.unknown is None, word.conditional) for word in launch.words)
+            settings = tuple((s.flag, s.value.value if s.value is not None else None) for s in launch.settings)
+            key = (_place_of(launch), launch.form, words, settings)
+            if key in seen:
+                continue
+            seen.add(key)
+        kept.append(item)
+    return kept
+
+
+def _place_of(launch: Launch) -> tuple[str, int, int]:
+    return os.path.realpath(launch.path), launch.command.start, launch.command.end
+
+
+def _same_file(one: str, other: str) -> bool:
+    return one == other or os.path.realpath(one) == os.path.realpath(other)
+
+
+def _gaps(launch: Launch) -> int:
+    """How much of a launch is not known."""
+    values = [*launch.words, *(s.value for s in launch.settings if s.value is not None)]
+    return sum(value.unknown is not None for value in values) + len(launch.unresolved)
 
 
 def _fault(span: Span, error: Exception) -> Unreadable:

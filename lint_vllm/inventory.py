@@ -28,14 +28,14 @@ class Inventory:
 
 def inspect_paths(paths: Sequence[str], request: Request) -> Inventory:
     """The launches of files and folders. Raises ``PathError`` and ``SettingsError``."""
-    cases: list[Case] = []
+    found: list[tuple[str, Case]] = []
     problems: list[Unreadable] = []
     shared: dict[str | None, Shared] = {}
-    for found in discover(paths, request.settings_in):
-        if found.too_large:
+    for file in discover(paths, request.settings_in):
+        if file.too_large:
             continue
         try:
-            data = request.read(found.path)
+            data = request.read(file.path)
         except OSError:
             continue
         if not may_hold_launch(data):
@@ -43,14 +43,22 @@ def inspect_paths(paths: Sequence[str], request: Request) -> Inventory:
         from lint_vllm.inspection import inspect_file, shared_facts
         from lint_vllm.source import SourceFile
 
-        whole = Path(found.path).absolute()
+        whole = Path(file.path).absolute()
         table = request.settings_in(whole.parent).table_for(whole)
-        if found.folder not in shared:
-            shared[found.folder] = shared_facts(request, found.folder)
-        inspection = inspect_file(SourceFile(found.path, data), request, table, shared[found.folder])
-        cases.extend(inspection.cases)
+        if file.folder not in shared:
+            shared[file.folder] = shared_facts(request, file.folder)
+        inspection = inspect_file(SourceFile(file.path, data), request, table, shared[file.folder])
+        found.extend((file.path, case) for case in inspection.cases)
         problems.extend(inspection.problems)
-    return Inventory(tuple(cases), tuple(problems))
+    return Inventory(tuple(_distinct(found)), tuple(problems))
+
+
+def _distinct(found: Sequence[tuple[str, Case]]) -> Sequence[Case]:
+    if not found:
+        return ()
+    from lint_vllm.inspection import without_repeats
+
+    return without_repeats(found, lambda case: case.launch)
 
 
 def inspect_command(argv: Sequence[str], request: Request) -> Inventory:

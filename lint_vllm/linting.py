@@ -95,10 +95,12 @@ class _Linter:
                     yield _only_referring(result, changed)
 
     def joined(self, files: int, results: Sequence[FileResult]) -> Run:
+        from lint_vllm.inspection import without_repeats
         from lint_vllm.redaction import Redactor
         from lint_vllm.result import Run
 
-        launches = [judged for result in results for judged in result.launches]
+        found = [(result.path, judged) for result in results for judged in result.launches]
+        launches = without_repeats(found, lambda judged: judged.launch)
         redactor = Redactor()
         redactor.learn(judged.launch for judged in launches)
         diagnostics = [d for result in results for d in result.diagnostics]

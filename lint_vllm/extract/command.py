@@ -337,9 +337,12 @@ class _Command:
     def _server(
         self, form: Form, command: Span, words: tuple[Word, ...], context: Context, wrapper: str | None = None
     ) -> list[Launch]:
-        if _asks_for_help(words) or (context.passage == "doc" and not words):
+        dots = tuple(w for w in words if w.value in ("...", "\u2026"))
+        words = tuple(w for w in words if w not in dots)
+        if _asks_for_help(words) or (not words and (dots or context.passage == "doc")):
             return []
-        return [launch_of(form, command, words, context, self.extent, wrapper=wrapper)]
+        launch = launch_of(form, command, words, context, self.extent, wrapper=wrapper)
+        return [replace(launch, unresolved=(*launch.unresolved, "... stands for more arguments")) if dots else launch]
 
     # vLLM's own commands
 

@@ -13,6 +13,7 @@ from pathlib import PurePosixPath
 from types import MappingProxyType
 
 from lint_vllm.extract.context import MAX_DEPTH, Follower
+from lint_vllm.extract.mounted import with_mounts
 from lint_vllm.extract.processes import (
     Expansion,
     Process,
@@ -27,6 +28,7 @@ from lint_vllm.extract.processes import (
 )
 from lint_vllm.extract.processes import words_of as words_of_list
 from lint_vllm.extract.references import Expanded, interpolate, split_line
+from lint_vllm.extract.shell_values import Piece, ShellWord
 from lint_vllm.extract.visit import Visit
 from lint_vllm.extract.yaml_nodes import TEMPLATE, Node, Pair, Scalar, Sequence, parse
 from lint_vllm.extract.yaml_nodes import Mapping as MapNode
@@ -189,12 +191,16 @@ class Service:
         env = self._environment()
         image = self._image()
         site = f"services.{self.name}"
-        context = replace(self.project.visit.context(site, self.pair.span), env=env, image=image)
-        context = replace(context, deployment=self._deployment(process, env))
+        deployment = self._deployment(process, env)
+        context = self.project.visit.context(site, self.pair.span)
+        follow = with_mounts(context.follow, deployment.mounts)
+        context = replace(context, env=env, image=image, deployment=deployment, follow=follow)
         found = launches_of(process, context) if process is not None else []
         if not found and (process is None or process.command is None):
             found = variable_launches(context)
         missing: tuple[str, ...] = ()
+        if image is None and self.find("build") is None:
+            missing = ("the service has no image here: another compose file completes it",)
         for key in ("command", "entrypoint"):
             own = self.find(key)
             missing += missing_parts(own[1]) if own else ()
@@ -450,13 +456,22 @@ _FROM = re.compile(r"^[ \t]*FROM[ \t]+(?:--platform=\S+[ \t]+)?(?P<image>[^\s$]+
 def split_command(scalar: Scalar, expand: Expansion) -> tuple[Word, ...]:
     """A command in one string, cut into words as compose does: after interpolation, by quotes and blanks."""
     expanded = expand(scalar.word.content)
-    words = []
+    words: list[Word] = []
     for word in split_line(expanded.text):
         reason = next((why for place, why in expanded.unknown if _overlaps(word, place.start, place.end)), None)
         if reason is None and scalar.templated and ("{{" in word.value or "{%" in word.value):
             reason = TEMPLATE
-        words.append(replace(word, unknown=reason) if reason is not None else word)
+        if reason is None:
+            words.append(word)
+        else:
+            # What stands for the whole word may be divided into several, or be nothing.
+            spreads = not word.quote and _REFERENCE.fullmatch(word.value) is not None
+            piece = Piece(word.content, reason, word.conditional)
+            words.append(ShellWord(word.content, word.span, word.quote, reason, None, word.conditional, (piece,), spreads))
     return tuple(words)
+
+
+_REFERENCE = re.compile(r"\$\w+|\$\{[^{}]*\}")
 
 
 def _overlaps(word: Word, start: int, end: int) -> bool:

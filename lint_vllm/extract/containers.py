@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import Literal, cast
 
 from lint_vllm.extract.context import Context
+from lint_vllm.extract.mounted import with_mounts
 from lint_vllm.extract.shell_values import ShellWord, names, part, pieces_of
 from lint_vllm.frozen import dataclass
 from lint_vllm.launch import ByteSize, Deployment, EnvVar, GpuRequest, Image, Mount, Port, Word
@@ -170,6 +171,7 @@ def read_container_options(
         gpus=tuple(read.gpus),
         mounts=tuple(read.mounts),
         mounts_complete=read.complete,
+        complete=read.complete,
         ports=tuple(read.ports),
         command=(read.entrypoint,) if read.entrypoint is not None else None,
         args=arguments,
@@ -180,6 +182,7 @@ def read_container_options(
     inside = replace(
         context,
         image=image_of(words[at]),
+        follow=with_mounts(context.follow, read.mounts),
         env=MappingProxyType(read.env),
         deployment=deployment,
         block=context.block or extent,

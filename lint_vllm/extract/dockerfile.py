@@ -431,6 +431,9 @@ def _commanded(stage: _Stage, context: Context) -> list[Launch]:
             return found
         if stage.image is None:
             return recognise(cmd.words, inside)
+        written = _written_script(cmd.words, stage, inside)
+        if written is not None:
+            return written
         launch = image_launch(cmd.words, stage.image, inside)
         return (
             [replace(launch, command=cmd.head, block=cmd.span)]
@@ -444,15 +447,24 @@ def _commanded(stage: _Stage, context: Context) -> list[Launch]:
     inside = replace(inside, deployment=replace(deployment, command=entrypoint.words, args=arguments))
     if not entrypoint.words:
         return recognise(arguments, inside)
-    first = (
-        entrypoint.words[-1]
-        if entrypoint.words[0].value.rsplit("/", 1)[-1] in ("bash", "sh", "tini", "dumb-init")
-        else entrypoint.words[0]
-    )
-    path = str(PurePosixPath(stage.workdir) / first.value)
-    if path in stage.written:
-        return run_script(masked(stage.written[path]), inside, arguments)
+    written = _written_script((*entrypoint.words, *arguments), stage, inside)
+    if written is not None:
+        return written
     return recognise((*entrypoint.words, *arguments), inside)
+
+
+_STARTERS = names("bash sh tini dumb-init -- -g -e -x -ex exec")
+
+
+def _written_script(words: tuple[Word, ...], stage: _Stage, context: Context) -> list[Launch] | None:
+    """The launches of a script that the Dockerfile itself writes (``COPY <<EOF /start.sh``); ``None`` when it starts none."""
+    for at, word in enumerate(words):
+        written = stage.written.get(str(PurePosixPath(stage.workdir) / word.value))
+        if written is not None:
+            return run_script(masked(written), context, words[at + 1 :])
+        if word.value.rsplit("/", 1)[-1] not in _STARTERS:
+            return None
+    return None
 
 
 def _repeated(launch: Launch, cmd: _Command) -> Launch:

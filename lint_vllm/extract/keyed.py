@@ -225,6 +225,7 @@ def chart_launch(
     model = next((found for holder in inside if (found := model_in(holder)) is not None), None) or model_near(node, visit)
     if not has_model and model is not None:
         settings = (Setting(model[0], "model", model[1], model[1].value), *(s for s in settings if s.name is not model[0]))
+        has_model = True
     settings = (*settings, *_parallel_beside(node, visit, settings, words))
     context = visit.context()
     from lint_vllm.extract.kubernetes import environment, image_of
@@ -245,6 +246,7 @@ def chart_launch(
         deployment=context.deployment
         or Deployment("helm", node.span, f"{wrapper}:{node.span.start}", gpus=tuple(gpu_counts(node, visit))),
         wrapper=wrapper,
+        unresolved=() if has_model else ("the model is given elsewhere",),
         passage=context.passage,
     )
 

@@ -342,7 +342,23 @@ def gpu_requests(node: Mapping, env: dict[str, EnvVar]) -> tuple[GpuRequest, ...
             raw = pair.value.value
             count = int(raw) if raw.isdigit() and not pair.value.templated else None
             found[key] = GpuRequest(key, pair.span, pair.value.word.value_span, count, raw, shared="shared" in key)
-    return (*found.values(), *variable_requests(env))
+    return (*found.values(), *_docker_requests(node), *variable_requests(env))
+
+
+def _docker_requests(node: Mapping) -> Iterator[GpuRequest]:
+    """``device_requests`` of the Docker API (Ansible's ``docker_container``): a count of -1 is all."""
+    for item in node.items("device_requests"):
+        if not isinstance(item, Mapping):
+            continue
+        ids, count = item.get("device_ids"), item.scalar("count")
+        if isinstance(ids, Sequence) and ids.items:
+            named = tuple(i.value for i in ids.items if isinstance(i, Scalar))
+            yield GpuRequest("device_requests", item.span, ids.span, len(named), ",".join(named), named)
+        else:
+            number = integer(count.word) if count is not None else None
+            place = count.word.value_span if count is not None else item.span
+            raw = count.value if count is not None else "all"
+            yield GpuRequest("device_requests", item.span, place, number if number is not None and number >= 0 else None, raw)
 
 
 def variable_requests(env: dict[str, EnvVar]) -> Iterator[GpuRequest]:

@@ -478,8 +478,8 @@ class _Run:
             last = commands[-1]
             for command in commands[:-1]:
                 self._statement(command)
-            if last.type == "redirected_statement" and (inner := last.child_by_field_name("body")) is not None:
-                last = inner
+            if last.type == "redirected_statement":
+                last = last.child_by_field_name("body") or last
             if last.type == "command":
                 self._simple(last, (), heredoc, target)
             else:

@@ -14,7 +14,7 @@ from lint_vllm.extract.compose import assignment
 from lint_vllm.extract.context import MAX_DEPTH
 from lint_vllm.extract.visit import Visit
 from lint_vllm.extract.yaml_nodes import Mapping, Node, Pair, Scalar, Sequence
-from lint_vllm.launch import Deployment, EnvVar, GpuRequest, Hint, Launch
+from lint_vllm.launch import Deployment, EnvVar, GpuRequest, Hint, Launch, Word
 from lint_vllm.source import Text
 
 _SCRIPTS = (
@@ -41,15 +41,15 @@ def tasks(node: Mapping, visit: Visit) -> list[Launch]:
     pairs = [pair for pair in pairs if not visit.seen(pair.value) and _says_launch(pair.value)]
     if not pairs or visit.depth >= MAX_DEPTH or _is_container(node):
         return []
+    from lint_vllm.extract.command import recognise
     from lint_vllm.extract.shell import launches_in_script
 
     env = environment_around(node, visit)
     found: list[Launch] = []
     for pair in pairs:
-        script = script_of(pair)
-        if script is None:
+        script, argv = script_of(pair), argv_of(pair)
+        if script is None and not argv:
             continue
-        script = with_workflow_environment(script, env)
         visit.mark(pair.value)
         deployment = Deployment(
             "other", node.span, f"job:{node.span.start}", gpus=tuple(_requested(node, visit)), nodes=_nodes(node)
@@ -60,7 +60,10 @@ def tasks(node: Mapping, visit: Visit) -> list[Launch]:
             hints=tuple(_hints(node, visit)),
             deployment=replace(deployment, multi_node=(deployment.nodes or 1) > 1),
         )
-        found += launches_in_script(script, context)
+        if script is not None:
+            found += launches_in_script(with_workflow_environment(script, env), context)
+        else:
+            found += recognise(argv, context)
     return found
 
 
@@ -78,7 +81,16 @@ def _says_launch(node: Node) -> bool:
             for i in node.items
             if not isinstance(i, Sequence)
         )
-    return isinstance(node, Mapping) and isinstance(node.get("cmd"), Scalar) and bool(_SAYS_LAUNCH.search(node.string("cmd") or ""))
+    if not isinstance(node, Mapping):
+        return False
+    given = [node.scalar("cmd"), *node.items("argv")]
+    return any(isinstance(item, Scalar) and _SAYS_LAUNCH.search(item.raw) for item in given)
+
+
+def argv_of(pair: Pair) -> list[Word]:
+    """The words of Ansible's ``command: {argv: [...]}``."""
+    listed = pair.value.items("argv") if isinstance(pair.value, Mapping) else ()
+    return [item.word for item in listed if isinstance(item, Scalar)]
 
 
 def script_of(pair: Pair) -> Text | None:

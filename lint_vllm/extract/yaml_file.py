@@ -11,6 +11,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property, partial
 from pathlib import PurePosixPath
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from lint_vllm.extract.context import MAX_DEPTH, Context, Extraction, Follower
@@ -185,10 +186,15 @@ class _Walk:
             return
         reader = reader_of(node, visit)
         if reader is not None:
+            from lint_vllm.extract.workflows import environment_around
+
             parent = visit.parents[-1] if visit.parents else None
             pair = parent.pair(str(visit.path[-1])) if parent is not None and visit.path else None
             block = pair.span if pair is not None and pair.value is node else node.span
-            self.found += reader(node.word.content, visit.context(block=block))
+            context = visit.context(block=block)
+            if reader is _shell and parent is not None:
+                context = replace(context, env=MappingProxyType(environment_around(parent, visit)))
+            self.found += reader(node.word.content, context)
 
 
 def _is_test_suite(document: Node) -> bool:
