@@ -124,17 +124,19 @@ def rounded(length: float) -> int:
 
 
 def _length(config: EngineConfig, budget: Budget) -> Iterator[Candidate]:
-    """A shorter maximum: one that holds at the pessimistic end, and one at the likely value."""
-    held = budget.holds_length
-    if held is None or config.auto_length or budget.max_model_len is None:
+    """A shorter maximum that holds at the pessimistic end, then one at the likely value."""
+    demand, held = budget.demand, budget.holds_length
+    if config.auto_length or budget.max_model_len is None:
         return
-    demand = budget.demand
-    parts = demand.sequences if demand is not None and budget.outcome == "starts" else 1
-    seen: set[int] = set()
-    for most in (held.low / parts, held.likely / parts):
-        length = rounded(most)
-        if 256 <= length < budget.max_model_len and length not in seen:
-            seen.add(length)
+    lengths: tuple[int, ...] = ()
+    if demand is not None and budget.outcome == "starts":
+        share = demand.context / demand.sequences
+        low, likely = demand.fits.low * share, demand.fits.likely * share
+        lengths = (2 ** int(low).bit_length() // 2, rounded(likely))
+    elif held is not None:
+        lengths = (rounded(held.low), rounded(held.likely))
+    for length in dict.fromkeys(lengths):
+        if 256 <= length < budget.max_model_len:
             yield f"Set --max-model-len {length}", {"max_model_len": length}, f"requests above {length:,} tokens are refused"
 
 
