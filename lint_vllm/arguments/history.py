@@ -5,6 +5,7 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Mapping
+from dataclasses import field
 
 from lint_vllm.arguments.schema import valid_keys as _valid_keys
 from lint_vllm.arguments.tables import FlagTable, Option, data_text, history_of, known_releases, load, release_key, states_of
@@ -15,7 +16,9 @@ from lint_vllm.frozen import dataclass
 class Successor:
     """What replaces a name that went: ``words`` for people, ``flag`` where one flag (or variable) stands in.
 
-    ``delete_is_safe``: leaving it out keeps the behaviour. ``rename_is_safe``: the value can be kept under the new name.
+    ``delete_is_safe``: leaving it out keeps the behaviour. ``rename_is_safe``: the value can be kept under the new name. ``key``:
+    the value stands behind this key of the new flag, which takes JSON. ``single``: another new name for exactly one value.
+    ``values``: values that mean another one under the new name; what is not in it cannot be translated.
     """
 
     words: str
@@ -23,6 +26,9 @@ class Successor:
     delete_is_safe: bool
     rename_is_safe: bool
     source: str
+    key: str | None = None
+    single: str | None = None
+    values: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +71,14 @@ def _successors() -> Mapping[str, Successor]:
     rows = json.loads(data_text("successors.json"))
     return {
         name: Successor(
-            row["words"], row.get("flag"), row.get("delete_is_safe", False), row.get("rename_is_safe", False), row["source"]
+            words=row["words"],
+            flag=row.get("flag"),
+            delete_is_safe=row.get("delete_is_safe", False),
+            rename_is_safe=row.get("rename_is_safe", False),
+            source=row["source"],
+            key=row.get("key"),
+            single=row.get("single"),
+            values=row.get("values", {}),
         )
         for row in rows
         for name in row["names"]
