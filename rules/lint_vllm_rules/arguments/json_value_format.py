@@ -12,6 +12,7 @@ import json
 from collections.abc import Iterator
 
 from lint_vllm.arguments.causes import cause_of
+from lint_vllm.examples import compose
 from lint_vllm.rule import Applicability, ArgumentSet, Bad, Edit, Facts, Finding, Fix, Good, Problem, Severity, rule
 
 
@@ -29,6 +30,12 @@ from lint_vllm.rule import Applicability, ArgumentSet, Bad, Edit, Facts, Finding
             fixed="vllm serve Qwen/Qwen2.5-VL-7B-Instruct --limit-mm-per-prompt '{\"image\":2}'\n",
             facts={"vllm_version": "0.10.0"},
         ),
+        Bad(
+            compose("--model", "Qwen/Qwen2.5-VL-7B-Instruct", "--limit-mm-per-prompt", "image=2"),
+            name="compose.yaml",
+            mark="image=2",
+            fixed=compose("--model", "Qwen/Qwen2.5-VL-7B-Instruct", "--limit-mm-per-prompt", "'{\"image\":2}'"),
+        ),
     ),
     good=(
         Good("vllm serve Qwen/Qwen2.5-VL-7B-Instruct --limit-mm-per-prompt image=2\n", facts={"vllm_version": "0.7.3"}),
@@ -43,7 +50,7 @@ def json_value_format(args: ArgumentSet, facts: Facts, options: object) -> Itera
         wanted = _as_json(value)
         yield Finding(
             problem.span,
-            f"{problem.known_flag or problem.flag} wants JSON since 0.8.5; {value!r} is refused at argument parsing",
+            f"{problem.known_flag or problem.flag} wants JSON; vLLM {facts.release.version} ({facts.release.origin}) refuses {value!r} at argument parsing",
             fixes=(
                 Fix(
                     f"write '{wanted}'" if wanted else "write JSON",
@@ -66,10 +73,14 @@ def _as_json(value: str) -> str | None:
 
 
 def _edit(problem: Problem, wanted: str | None) -> tuple[Edit, ...]:
-    """A bare shell word can be replaced in place; other carriers quote differently."""
+    """A bare shell word, or a YAML item of its own, can be quoted in place; other carriers quote differently."""
     if wanted is None or len(problem.words) != 2:
         return ()
     word = problem.words[1]
-    line = word.span.source.line_text(word.span.line)[: word.span.column - 1]
-    shell = not word.quote and word.span.text == word.value and line.strip() and not line.lstrip().startswith("- ")
-    return (Edit(word.span, f"'{wanted}'"),) if shell and "'" not in line and '"' not in line else ()
+    if word.quote or word.span.text != word.value:
+        return ()
+    whole = word.span.source.line_text(word.span.line)
+    line, rest = whole[: word.span.column - 1], whole[word.span.end_column - 1 :].strip()
+    item = line.strip() == "-" and (not rest or rest.startswith("#"))
+    shell = line.strip() and not line.lstrip().startswith("- ") and "'" not in line and '"' not in line
+    return (Edit(word.span, f"'{wanted}'"),) if item or shell else ()
