@@ -28,7 +28,7 @@ from lint_vllm.extract.processes import (
 )
 from lint_vllm.extract.processes import words_of as words_of_list
 from lint_vllm.extract.references import Expanded, interpolate, split_line
-from lint_vllm.extract.shell_values import Piece, ShellWord
+from lint_vllm.extract.shell_values import empty_default, unknown_word
 from lint_vllm.extract.visit import Visit
 from lint_vllm.extract.yaml_nodes import TEMPLATE, Node, Pair, Scalar, Sequence, parse
 from lint_vllm.extract.yaml_nodes import Mapping as MapNode
@@ -455,23 +455,52 @@ _FROM = re.compile(r"^[ \t]*FROM[ \t]+(?:--platform=\S+[ \t]+)?(?P<image>[^\s$]+
 
 def split_command(scalar: Scalar, expand: Expansion) -> tuple[Word, ...]:
     """A command in one string, cut into words as compose does: after interpolation, by quotes and blanks."""
-    expanded = expand(scalar.word.content)
+    expanded = expand(_without_empty_defaults(scalar.word.content, expand))
     words: list[Word] = []
     for word in split_line(expanded.text):
+        if _EMPTY in word.value:
+            words += _with_empty_defaults(word, words[-1] if words else None)
+            continue
         reason = next((why for place, why in expanded.unknown if _overlaps(word, place.start, place.end)), None)
         if reason is None and scalar.templated and ("{{" in word.value or "{%" in word.value):
             reason = TEMPLATE
-        if reason is None:
-            words.append(word)
-        else:
-            # What stands for the whole word may be divided into several, or be nothing.
-            spreads = not word.quote and _REFERENCE.fullmatch(word.value) is not None
-            piece = Piece(word.content, reason, word.conditional)
-            words.append(ShellWord(word.content, word.span, word.quote, reason, None, word.conditional, (piece,), spreads))
+        # What stands for the whole word may be divided into several, or be nothing.
+        spreads = not word.quote and _REFERENCE.fullmatch(word.value) is not None
+        words.append(unknown_word(word.content, word.span, reason, word.quote, spreads=spreads) if reason is not None else word)
     return tuple(words)
 
 
 _REFERENCE = re.compile(r"\$\w+|\$\{[^{}]*\}")
+_EMPTY_DEFAULT = re.compile(r"\$\{\w+:?-\}")
+_EMPTY = "\U0010fffd"
+"""Stands for a reference whose default is empty while a line is divided."""
+
+
+def _without_empty_defaults(text: Text, expand: Expansion) -> Text:
+    parts: list[Text] = []
+    at = 0
+    for found in _EMPTY_DEFAULT.finditer(text.value):
+        reference = text[found.start() : found.end()]
+        if not expand(reference).text.value:
+            parts += [text[at : found.start()], Text.placed(_EMPTY, reference.span)]
+            at = found.end()
+    return Text.join([part for part in (*parts, text[at:]) if part.value], text[0:0]) if at else text
+
+
+def _with_empty_defaults(word: Word, before: Word | None) -> list[Word]:
+    """A word after its empty references: a script keeps them for the shell, and behind a flag one still is its value."""
+    if word.value == _EMPTY:
+        flag = before is not None and before.value.startswith("--") and "=" not in before.value
+        return [empty_default(word.content, word.span)] if flag else []
+    script = re.search(r"\s", word.value) is not None
+    parts: list[Text] = []
+    for piece in re.finditer(f"{_EMPTY}|[^{_EMPTY}]+", word.value):
+        text = word.content[piece.start() : piece.end()]
+        if piece.group() != _EMPTY:
+            parts.append(text)
+        elif script:
+            parts.append(Text.of(text.source, text.span.start, text.span.end))
+    return [replace(word, content=Text.join(parts, word.content[0:0]))]
 
 
 def _overlaps(word: Word, start: int, end: int) -> bool:

@@ -7,7 +7,6 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import field, replace
-from importlib import resources
 from types import MappingProxyType
 from typing import Literal, cast
 
@@ -16,6 +15,7 @@ from lint_vllm.extract.mounted import with_mounts
 from lint_vllm.extract.shell_values import ShellWord, names, part, pieces_of
 from lint_vllm.frozen import dataclass
 from lint_vllm.launch import ByteSize, Deployment, EnvVar, GpuRequest, Image, Mount, Port, Word
+from lint_vllm.packaged import data_text
 from lint_vllm.source import Span, Text
 
 Role = Literal["server", "command", "other", "unknown"]
@@ -55,7 +55,7 @@ def image_of(word: Word) -> Image:
 
 @functools.cache
 def _images() -> tuple[tuple[re.Pattern[str], Role], ...]:
-    data = json.loads(resources.files("lint_vllm").joinpath("data/images.json").read_text("utf-8"))
+    data = json.loads(data_text("images.json"))
     return tuple((re.compile(row["match"], re.IGNORECASE), cast(Role, row["entry_point"])) for row in data["images"])
 
 

@@ -7,13 +7,13 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from importlib import resources
 from types import MappingProxyType
 from typing import Any
 
 from lint_vllm.extract.context import Context, Extraction, Follower
 from lint_vllm.extract.shell_values import Expander, Scope, Script, ShellWord, Variable, masked, pieces_of, word_of, words_in
 from lint_vllm.launch import Deployment, EnvVar, Image, Launch, Setting, Word
+from lint_vllm.packaged import data_text
 from lint_vllm.source import SourceFile, Span, Text
 
 _LINE = re.compile(
@@ -28,20 +28,20 @@ _CACHE = re.compile(r"CACHE|_HOME$|_ROOT$")
 
 @functools.cache
 def _names() -> Mapping[str, Any]:
-    data: Mapping[str, Any] = json.loads(resources.files("lint_vllm").joinpath("data/env_arguments.json").read_text("utf-8"))
+    data: Mapping[str, Any] = json.loads(data_text("env_arguments.json"))
     return data
 
 
 @functools.cache
 def _option_names() -> frozenset[str]:
     """Options by which an environment variable is known to be one (own and shared ones)."""
-    data = json.loads(resources.files("lint_vllm").joinpath("data/telltale_options.json").read_text("utf-8"))
+    data = json.loads(data_text("telltale_options.json"))
     return frozenset([*data["own"], *data["shared"], *_names()["further"]])
 
 
 @functools.cache
 def _all_options() -> frozenset[str]:
-    rows = resources.files("lint_vllm").joinpath("data/flags/options.jsonl").read_text("utf-8").splitlines()
+    rows = data_text("flags/options.jsonl").splitlines()
     return frozenset(json.loads(row)[0].lstrip("-").replace("_", "-") for row in rows if row.startswith("["))
 
 

@@ -229,6 +229,9 @@ class _Names:
             return Seq(expression.place.span, together, yes.open or no.open)
         if isinstance(yes, Leaf) and isinstance(no, Leaf) and yes.word.unknown is None and yes.word.value == no.word.value:
             return yes
+        for given, other in ((yes, no), (no, yes)):
+            if isinstance(given, Leaf) and given.word.value.startswith("-") and isinstance(other, Leaf) and _is_nothing(other):
+                return _conditional_leaf(given)
         return _unknown(expression.place, "the value depends on a condition")
 
     def _call(self, call: Call) -> Tree:
@@ -302,6 +305,10 @@ def _used_at(value: Tree, place: Text) -> Tree:
             return _unknown(place, word.unknown)
         return replace(value, word=Word(word.content, place.span, "", None, word.defined or word.content.span))
     return value
+
+
+def _is_nothing(leaf: Leaf) -> bool:
+    return leaf.word.unknown is None and leaf.word.value in ("", "null")
 
 
 def _conditional_leaf(item: Tree) -> Tree:

@@ -22,7 +22,7 @@ _DIRECTIVE = re.compile(
 )
 _PROMPT = re.compile(r"^(?P<prompt>[ \t]*(?:\([\w.-]+\)[ \t]*)?(?:[\w.@~:/-]*[$#%]|>|PS[^>\r\n]*>|❯|➜)[ \t]+)(?=\S)")
 _SHELL = names(
-    "bash sh shell console zsh shell-session shellsession terminal cmd powershell text txt plaintext output none ksh bat"
+    "bash sh shell console zsh shell-session shellsession terminal cmd batch dos powershell pwsh ps1 ps text txt plaintext output none ksh bat"
 )
 _KINDS = {
     **dict.fromkeys(("yaml", "yml", "helm", "compose"), "yaml"),
@@ -164,12 +164,27 @@ def _read(fence: Fence, context: Context, scope: Scope) -> list[Launch]:
     if kind is None:
         kind = "shell" if fence.language not in ("", "text", "txt", "plaintext", "none") else _guessed(fence.code.value)
     if kind == "shell":
-        return _shell(fence.code, context, scope)
+        mark = _CONTINUATIONS.get(fence.language)
+        return _shell(_continued(fence.code, mark) if mark else fence.code, context, scope)
     if not _worth_reading(fence.code.value):
         return []
     from lint_vllm.extract.passages import launches_in_passage
 
     return launches_in_passage(kind, fence.code, context)
+
+
+def _continued(code: Text, mark: str) -> Text:
+    """A script of Windows as a shell would have it: its mark at the end of a line stands for a backslash."""
+    parts: list[Text] = []
+    at = 0
+    for found in re.finditer(re.escape(mark) + r"(?=[ \t]*\r?\n)", code.value):
+        place = code[found.start() : found.end()]
+        parts += [code[at : found.start()], Text.placed("\\", place.span)]
+        at = found.end()
+    return Text.join([*parts, code[at:]], code[:0])
+
+
+_CONTINUATIONS = {**dict.fromkeys(("powershell", "pwsh", "ps1", "ps"), "`"), **dict.fromkeys(("cmd", "bat", "batch", "dos"), "^")}
 
 
 def _guessed(code: str) -> str:

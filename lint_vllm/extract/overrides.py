@@ -6,16 +6,16 @@ import functools
 import json
 import re
 from collections.abc import Mapping, Sequence
-from importlib import resources
 from typing import Any
 
 from lint_vllm.extract.shell_values import part
 from lint_vllm.launch import Setting, Word
+from lint_vllm.packaged import data_text
 
 
 @functools.cache
 def _programs() -> Sequence[Mapping[str, Any]]:
-    data = json.loads(resources.files("lint_vllm").joinpath("data/hydra_rollouts.json").read_text("utf-8"))
+    data = json.loads(data_text("hydra_rollouts.json"))
     programs: Sequence[Mapping[str, Any]] = data["programs"]
     return programs
 

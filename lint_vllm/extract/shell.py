@@ -27,6 +27,7 @@ from lint_vllm.extract.shell_values import (
     Script,
     ShellWord,
     Variable,
+    empty_default,
     masked,
     outer_values,
     pieces_of,
@@ -240,7 +241,11 @@ class _Run:
         for node in nodes:
             start, end = self._range(node)
             if start < end:
-                out.extend(self.expander.words(start, end))
+                found = self.expander.words(start, end)
+                if not found and out and out[-1].value.startswith("--") and "=" not in out[-1].value:
+                    reference = self.script.text[start:end]
+                    found = [empty_default(reference, reference.span)] if _EMPTY_DEFAULT.fullmatch(reference.value) else []
+                out.extend(found)
             if len(out) > _MAX_ITEMS:
                 break
         return out
@@ -1099,6 +1104,7 @@ def _without_last_newline(pieces: Pieces) -> Pieces:
     return (*pieces[:-1], replace(last, text=last.text[: len(last.text.value.rstrip("\n"))]))
 
 
+_EMPTY_DEFAULT = re.compile(r"\$\{\w+:?-(?:''|\"\")?\}")
 _EMPTY_TEST = re.compile(
     r"(?:-z|! -n)\s+\"?\$\{?([A-Za-z_]\w*)(?::?[-+][^}]*)?\}?\"?|\"\$\{?([A-Za-z_]\w*)(?::?-)?\}?\"\s*==?\s*(?:\"\"|'')"
 )

@@ -120,6 +120,16 @@ def word_of(pieces: Sequence[Piece], span: Span, empty: Text, quote: str = "", *
     return ShellWord(content, span, quote, unknown, defined, conditional, tuple(pieces), spreads)
 
 
+def unknown_word(content: Text, span: Span, reason: str, quote: str = "", *, spreads: bool = False) -> ShellWord:
+    """One argument of which nothing is known but how it is written."""
+    return ShellWord(content, span, quote, reason, pieces=(Piece(content, reason),), spreads=spreads)
+
+
+def empty_default(reference: Text, span: Span) -> ShellWord:
+    """``--api-key ${KEY:-}``: whoever writes this sets the variable, so that a value follows the flag, if an unknown one."""
+    return unknown_word(reference[:0], span, "the value is empty unless the variable is set", spreads=True)
+
+
 def pieces_of(word: Word) -> Pieces:
     """The pieces of any word; one for words that no shell made."""
     if isinstance(word, ShellWord) and word.pieces:

@@ -95,6 +95,7 @@ ENVIRONMENT = ("env", "environment", "environmentVariables", "envVars", "env_map
 SCRIPT = (
     *("run", "script", "scripts", "setup", "startup_script", "startupScript", "user_data", "userData", "onstart", "commands"),
     *("inline", "postStartCommand", "postCreateCommand", "postAttachCommand", "bash", "start", "preStart", "postStart"),
+    *("shell", "cmd"),
     *("cloud_init", "custom_data", "ExecStart", "startup-script", "metadata_startup_script", "user_data_base64", "content", "data"),
 )
 """Keys whose text is a shell script or command line."""
@@ -137,6 +138,8 @@ class _Walk:
             selector = node.get("nodeSelector")
             if selector is not None and isinstance(selector.value, Map):
                 self.context = replace(self.context, hints=self.context.hints + tuple(_selected(selector.value)))
+            if config is not None and (gpus := tuple(_devices(node))) and outer.deployment is not None:
+                self.context = replace(self.context, deployment=replace(outer.deployment, gpus=gpus))
             if config is not None and env is not None:  # a task of Nomad, a unit of NixOS
                 self.context = replace(self.context, env={**outer.env, **environment_of([env])})
             for pair in node.pairs:
@@ -396,6 +399,17 @@ def _gpus(node: Map, env: Mapping[str, EnvVar]) -> Iterator[GpuRequest]:
     if devices and devices.value and devices.value.unknown is None:
         ids = tuple(i.strip() for i in devices.value.value.split(",") if i.strip())
         yield GpuRequest("CUDA_VISIBLE_DEVICES", devices.span, devices.value.value_span, len(ids), devices.value.value, ids)
+
+
+def _devices(task: Map) -> Iterator[GpuRequest]:
+    """``resources { device "nvidia/gpu" { count = 2 } }`` of a Nomad task."""
+    for resources in task.all("resources"):
+        for inner in _maps(resources.value):
+            for device in inner.pairs:
+                if re.search(r"(?:^|/)gpu\b", device.key.value) and isinstance(device.value, Map):
+                    count = _word(device.value.get("count"))
+                    number = count if count is not None else Word(Text.placed("1", device.span), device.span)
+                    yield _request(device.key.value, device.span, number)
 
 
 def _request(resource: str, span: Span, word: Word) -> GpuRequest:
