@@ -9,7 +9,6 @@ from __future__ import annotations
 import functools
 import json
 from collections.abc import Callable, Iterator, Mapping
-from importlib import resources
 from typing import TYPE_CHECKING, Any
 
 from lint_vllm.arguments.history import changes
@@ -17,6 +16,7 @@ from lint_vllm.arguments.tables import load
 from lint_vllm.budget.refusal import RefusalKind
 from lint_vllm.facts import version_key
 from lint_vllm.frozen import dataclass
+from lint_vllm.packaged import data_text
 
 if TYPE_CHECKING:
     from lint_vllm.inspection import Case
@@ -57,7 +57,7 @@ def moves(before: Case, after: Case) -> tuple[Move, ...]:
 
 @functools.lru_cache(maxsize=1)
 def _notes() -> tuple[Mapping[str, Any], ...]:
-    text = resources.files("lint_vllm").joinpath("data", "upgrade_notes.json").read_text(encoding="utf-8")
+    text = data_text("upgrade_notes.json")
     return tuple(json.loads(text))
 
 

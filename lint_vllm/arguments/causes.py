@@ -5,13 +5,13 @@ from __future__ import annotations
 import functools
 import json
 import re
-from importlib import resources
 from typing import Any, Literal
 
 from lint_vllm.arguments.history import choices
 from lint_vllm.arguments.model import ArgumentSet, Problem
 from lint_vllm.arguments.tables import known_releases, load, table_release
 from lint_vllm.launch import Setting, Word
+from lint_vllm.packaged import data_text
 from lint_vllm.source import Span
 
 Cause = Literal[
@@ -48,7 +48,7 @@ _NUMBER = re.compile(r"[-+]?\d[\d.,_]*\s*[kKmMgGtT]?[bB]?\Z")
 
 @functools.lru_cache(maxsize=1)
 def _foreign() -> dict[str, Any]:
-    text = resources.files("lint_vllm").joinpath("data", "foreign_flags.json").read_text(encoding="utf-8")
+    text = data_text("foreign_flags.json")
     data: dict[str, Any] = json.loads(text)
     return data
 

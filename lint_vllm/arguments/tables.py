@@ -10,9 +10,9 @@ import functools
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import field
-from importlib import resources
 from typing import Any, Literal
 
+from lint_vllm import packaged
 from lint_vllm.frozen import dataclass
 
 Relation = Literal["exact", "between", "newer", "older"]
@@ -37,7 +37,7 @@ def release_key(release: str) -> tuple[int, ...]:
 
 def data_text(name: str) -> str:
     """The text of a data file of this part."""
-    return resources.files("lint_vllm").joinpath("data", "flags", name).read_text(encoding="utf-8")
+    return packaged.data_text(f"flags/{name}")
 
 
 @functools.lru_cache(maxsize=1)

@@ -5,17 +5,17 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from functools import cache
-from importlib import resources
 from typing import Any, cast
 
 from lint_vllm.budget.quantity import GIB, Quantity
 from lint_vllm.facts import version_key
+from lint_vllm.packaged import data_text
 
 
 @cache
 def coefficients() -> Mapping[str, Any]:
     """The whole table, as fitted."""
-    text = resources.files("lint_vllm").joinpath("data/runtime.json").read_text(encoding="utf-8")
+    text = data_text("runtime.json")
     return cast("Mapping[str, Any]", json.loads(text))
 
 

@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from functools import cache
-from importlib import resources
 from typing import Any, cast
 
 from lint_vllm.facts import version_key
+from lint_vllm.packaged import data_text
 
 
 @cache
 def engine_data() -> Mapping[str, Any]:
     """The shipped table of engine decisions."""
-    text = resources.files("lint_vllm").joinpath("data/engine.json").read_text(encoding="utf-8")
+    text = data_text("engine.json")
     return cast("Mapping[str, Any]", json.loads(text))
 
 

@@ -10,13 +10,13 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from functools import cache
-from importlib import resources
 from typing import Any
 
 from lint_vllm.budget.quantity import GIB, MIB, Quantity
 from lint_vllm.facts.card import Card
 from lint_vllm.frozen import dataclass
 from lint_vllm.known import Unknown
+from lint_vllm.packaged import data_text
 
 _LONGEST_NAME = 200
 _NOISE = re.compile(
@@ -167,7 +167,7 @@ def _plausible(card: Card, shown: float) -> bool:
 
 @cache
 def _entries() -> tuple[_Entry, ...]:
-    lines = resources.files("lint_vllm").joinpath("data/gpus.jsonl").read_text(encoding="utf-8").splitlines()
+    lines = data_text("gpus.jsonl").splitlines()
     return tuple(_entry(json.loads(line)) for line in lines)
 
 
@@ -205,7 +205,7 @@ def _ceiling(total: Quantity, gap: Quantity) -> Quantity:
 def _exact() -> dict[str, Card]:
     """Families and device names, in lower case, dashes as blanks."""
     by_name = {entry.card.name: entry.card for entry in _entries()}
-    text = resources.files("lint_vllm").joinpath("data/gpu_families.json").read_text(encoding="utf-8")
+    text = data_text("gpu_families.json")
     names = {_spaced(family): _family(family, [by_name[m] for m in members]) for family, members in json.loads(text).items()}
     for name, card in by_name.items():
         names.setdefault(_spaced(name), card)

@@ -12,12 +12,11 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import lru_cache
-from importlib import resources
-from importlib.resources.abc import Traversable
 from typing import Any
 
 from lint_vllm.facts.model import Model, Quantization
 from lint_vllm.facts.model_config import class_defaults, from_config
+from lint_vllm.packaged import DATA
 
 LETTERS: Mapping[str, str] = {
     "F": "full_attention",
@@ -56,14 +55,9 @@ SUFFIXES: tuple[tuple[re.Pattern[str], object], ...] = tuple(
 """Endings of names and the quantization that they say; None says nothing."""
 
 
-@lru_cache(maxsize=1)
-def _data() -> Traversable:
-    return resources.files("lint_vllm").joinpath("data")
-
-
 def _bisect(name: bytes) -> tuple[int, int] | None:
     """Offset and length of a name's line, by bisecting the sorted index file."""
-    with _data().joinpath("models.index").open("rb") as index:
+    with DATA.joinpath("models.index").open("rb") as index:
         low, high = 0, index.seek(0, 2)
         while low < high:
             middle = (low + high) // 2
@@ -95,7 +89,7 @@ def record(name: str) -> Mapping[str, Any] | None:
     place = _bisect(name.strip().lower().encode())
     if place is None:
         return None
-    with _data().joinpath("models.jsonl").open("rb") as body:
+    with DATA.joinpath("models.jsonl").open("rb") as body:
         body.seek(place[0])
         found: Mapping[str, Any] = json.loads(body.read(place[1]))
     return found

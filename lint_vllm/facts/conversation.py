@@ -9,10 +9,10 @@ import json
 import re
 from collections.abc import Mapping
 from functools import cache
-from importlib import resources
 from typing import Any, Literal, cast
 
 from lint_vllm.frozen import dataclass
+from lint_vllm.packaged import data_text
 
 _QUANTIZED = re.compile(r"[-_.](?:fp8|awq|gptq|int[48]|w\d+a\d+|nvfp4|bnb|4bit|8bit|quantized|dynamic)\b.*\Z", re.IGNORECASE)
 
@@ -67,5 +67,5 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 @cache
 def _data(name: str) -> Mapping[str, Any]:
-    text = resources.files("lint_vllm").joinpath(f"data/{name}.json").read_text(encoding="utf-8")
+    text = data_text(f"{name}.json")
     return cast("Mapping[str, Any]", json.loads(text))

@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from functools import cache, lru_cache
-from importlib import resources
 from pathlib import PurePath
 from typing import Any, cast
 
@@ -18,6 +17,7 @@ from lint_vllm.budget.quantity import GIB, Quantity
 from lint_vllm.facts.card import Card
 from lint_vllm.frozen import dataclass
 from lint_vllm.launch import Hint
+from lint_vllm.packaged import data_text
 from lint_vllm.source import SourceFile, Span
 
 _SUFFIXES = {"yaml": (".yaml", ".yml", ".tpl", ".gotmpl", ".j2", ".jinja"), "py": (".py", ".ipynb"), "ipynb": (".ipynb",)}
@@ -284,7 +284,7 @@ def find(name: str) -> Card | None:
 
 @cache
 def _data() -> Mapping[str, Any]:
-    text = resources.files("lint_vllm").joinpath("data/hints.json").read_text(encoding="utf-8")
+    text = data_text("hints.json")
     return cast("Mapping[str, Any]", json.loads(text))
 
 

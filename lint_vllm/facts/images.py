@@ -9,12 +9,12 @@ import json
 import re
 from collections.abc import Mapping
 from functools import cache
-from importlib import resources
 from typing import Any, Literal, cast
 
 from lint_vllm.facts import version_key
 from lint_vllm.frozen import dataclass
 from lint_vllm.launch import Image
+from lint_vllm.packaged import data_text
 
 EntryPoint = Literal["api_server", "vllm serve", "command", "own"]
 
@@ -174,5 +174,5 @@ def _compiled(pattern: str) -> re.Pattern[str]:
 
 @cache
 def _data() -> Mapping[str, Any]:
-    text = resources.files("lint_vllm").joinpath("data/image_releases.json").read_text(encoding="utf-8")
+    text = data_text("image_releases.json")
     return cast("Mapping[str, Any]", json.loads(text))

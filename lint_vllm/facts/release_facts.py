@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import functools
 import json
-from importlib import resources
 from typing import Any
 
 from lint_vllm.facts import version_key
+from lint_vllm.packaged import data_text
 
 
 @functools.lru_cache(maxsize=1)
 def _facts() -> dict[str, Any]:
-    text = resources.files("lint_vllm").joinpath("data", "release_facts.json").read_text(encoding="utf-8")
+    text = data_text("release_facts.json")
     facts: dict[str, Any] = json.loads(text)
     return facts
 

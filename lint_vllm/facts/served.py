@@ -9,12 +9,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from functools import cache
-from importlib import resources
 from typing import Any, Literal, cast
 
 from lint_vllm.facts import version_key
 from lint_vllm.facts.model import Model
 from lint_vllm.frozen import dataclass
+from lint_vllm.packaged import data_text
 
 __all__ = [
     "Floor",
@@ -136,5 +136,5 @@ def _span(entry: list[str] | None) -> Span | None:
 
 @cache
 def _data(name: str) -> Mapping[str, Any]:
-    text = resources.files("lint_vllm").joinpath(f"data/{name}.json").read_text(encoding="utf-8")
+    text = data_text(f"{name}.json")
     return cast("Mapping[str, Any]", json.loads(text))

@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from functools import cache
-from importlib import resources
 from typing import Any, cast
 
 from lint_vllm.budget.ledger import Ledger, NotModelled
 from lint_vllm.facts.model import Model
+from lint_vllm.packaged import data_text
 
 __all__ = ["Family", "build", "families", "family_of"]
 
@@ -23,7 +23,7 @@ Family = Mapping[str, Any]
 @cache
 def families() -> Mapping[str, Any]:
     """The shipped table: ``families`` by model_type, ``architectures`` that override, ``towers``, ``unsupported``."""
-    text = resources.files("lint_vllm").joinpath("data/families.json").read_text(encoding="utf-8")
+    text = data_text("families.json")
     return cast("Mapping[str, Any]", json.loads(text))
 
 
