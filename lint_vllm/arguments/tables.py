@@ -20,6 +20,7 @@ State = dict[str, Any]
 Steps = list[tuple[str, "State | None"]]
 
 
+@functools.lru_cache(maxsize=1024)
 def release_key(release: str) -> tuple[int, ...]:
     """``0.10.1.1`` -> (0, 10, 1, 1); suffixes such as ``rc1`` and ``.post1`` are cut off."""
     numbers: list[int] = []
