@@ -5,6 +5,7 @@ Found by shape (``containers`` lists, or a lone mapping with an image or other c
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ from lint_vllm.extract.processes import (
     kubernetes_size,
     launches_of,
     missing_parts,
+    passed_on,
     process_of,
     variable_launches,
     visible_devices,
@@ -195,11 +197,14 @@ def container(node: Mapping, pod: Pod, visit: Visit, site: str) -> list[Launch]:
         deployment=_deployment(node, pod, visit, process, gpus),
     )
     found = launches_of(process, context) if process else []
+    if not found and process and image is None:
+        found = _huggingface_server(node, process, context)
     if not found and process:
         found = _mounted_script(process, context, visit)
     if not found:
         found = variable_launches(context, served_model(node, visit))
     found = [_with_model(launch, node, visit) for launch in found]
+    found = [_with_mounted_config(launch, visit) for launch in found]
     keys = [node.pair(key) for key in ("command", "args", "env")]
     missing = tuple(reason for pair in keys[:2] if pair for reason in missing_parts(pair.value))
     if missing:
@@ -207,6 +212,22 @@ def container(node: Mapping, pod: Pod, visit: Visit, site: str) -> list[Launch]:
     if found:
         visit.mark(*(pair.value for pair in keys if pair))
     return found
+
+
+def _huggingface_server(node: Mapping, process: Process, context: Context) -> list[Launch]:
+    """KServe's Hugging Face runtime (``modelFormat: huggingface``): options of vLLM beside its own ``--model_id``."""
+    if (node.string("modelFormat", "name") or "").lower() != "huggingface":
+        return []
+    from lint_vllm.extract.shell_values import part
+
+    own = next((w for w in process.args if re.match(r"--model[_-]id=", w.value)), None)
+    words = tuple(w for w in process.args if w is not own)
+    found = passed_on(replace(process, args=words), context, 1)
+    if not found or own is None:
+        return [replace(launch, form="other", wrapper="kserve") for launch in found]
+    at = own.value.index("=")
+    model = Setting(part(own, 2, at), "model", part(own, at + 1), own.value[at + 1 :])
+    return [replace(found[0], form="other", wrapper="kserve", settings=(model,))]
 
 
 def process_at(node: Mapping, expand: Expansion) -> Process | None:
@@ -623,6 +644,26 @@ def _mounted_script(process: Process, context: Context, visit: Visit) -> list[La
                         visit.mark(pair.value)
                     found += launches
     return found
+
+
+def _with_mounted_config(launch: Launch, visit: Visit) -> Launch:
+    """``--config`` that names a key of a config map in the same file which the container mounts: its options are settings."""
+    from lint_vllm.extract.vllm_config import settings_in
+
+    path = next((after.value for word, after in itertools.pairwise(launch.words) if word.value == "--config"), None)
+    path = path or next((w.value.removeprefix("--config=") for w in launch.words if w.value.startswith("--config=")), None)
+    if path is None or launch.settings or launch.deployment is None:
+        return launch
+    for mount in launch.deployment.mounts:
+        folder, _, key = path.rpartition("/")
+        if mount.kind != "configMap" or mount.target.rstrip("/") != folder:
+            continue
+        for document, data in config_maps(visit):
+            pair = data.pair(key) if _map_name(document) == mount.source else None
+            if pair is not None and isinstance(pair.value, Scalar) and (settings := settings_in(pair.value.text)):
+                visit.mark(pair.value)
+                return replace(launch, settings=settings)
+    return launch
 
 
 def _with_model(launch: Launch, node: Mapping, visit: Visit) -> Launch:

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from lint_vllm.extract.context import Context, Extraction, Follower, Unreadable
 from lint_vllm.extract.json_text import parse_json
+from lint_vllm.extract.markdown import launches_in_document
 from lint_vllm.extract.python import Finder, concerns_vllm
 from lint_vllm.extract.python_text import Code, Unparsable
 from lint_vllm.extract.python_values import Scalar, Value, word_of
@@ -36,6 +37,8 @@ def extract(source: SourceFile, follow: Follower | None = None) -> Extraction:
     for number, (kind, cell) in enumerate(_cells(document.root)):
         if kind == "code" and number < MAX_CELLS:
             reader.cell(number, cell)
+        elif kind == "markdown" and number < MAX_CELLS and "vllm" in cell.value.lower():
+            reader.found += launches_in_document(cell, context).launches
     return Extraction(tuple(reader.launches()), (*document.problems, *reader.problems))
 
 

@@ -613,6 +613,7 @@ class Finder:
                 continue
             strongest = max(c.strength for c in candidates)
             called = [c for c in candidates if not c.standalone] or candidates
+            called = sorted(called, key=lambda c: -c.strength)  # where it is run, its environment is known
             readings = [[x for x in c.launches() if c.strength > 1 or x.words or x.settings] for c in called]
             longest = max(readings, key=len)
             for number, launch in enumerate(longest):

@@ -9,8 +9,9 @@ from pathlib import Path
 from lint_vllm.extract.keyed import settings_of
 from lint_vllm.extract.processes import option_name, proves_vllm
 from lint_vllm.extract.visit import Visit
-from lint_vllm.extract.yaml_nodes import Mapping
-from lint_vllm.launch import Launch
+from lint_vllm.extract.yaml_nodes import Mapping, parse
+from lint_vllm.launch import Launch, Setting
+from lint_vllm.source import Text
 
 _POSITIONAL = {"model", "model-tag", "config", "middleware"}
 _MOSTLY = 0.75
@@ -44,6 +45,13 @@ def config_file(node: Mapping, visit: Visit) -> list[Launch]:
             passage=context.passage,
         )
     ]
+
+
+def settings_in(text: Text) -> tuple[Setting, ...]:
+    """The options of a configuration that is itself a value; none when the text is no configuration."""
+    documents = parse(text).documents
+    only = documents[0] if len(documents) == 1 else None
+    return settings_of(only) if isinstance(only, Mapping) and is_config(only) else ()
 
 
 def is_config(node: Mapping) -> bool:
