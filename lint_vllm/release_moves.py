@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from lint_vllm.arguments.history import changes
-from lint_vllm.arguments.tables import load
+from lint_vllm.arguments.tables import known_releases, load
 from lint_vllm.budget.refusal import RefusalKind
 from lint_vllm.facts import version_key
 from lint_vllm.frozen import dataclass
@@ -140,8 +140,6 @@ def _defaults(old: str, new: str, after: Case) -> Iterator[Move]:
 
 def _first_with(flag: str, default: object, old: str, new: str) -> str:
     """The first release, of those passed, with a default."""
-    from lint_vllm.arguments.tables import known_releases
-
     passed = [r for r in known_releases() if version_key(old) < version_key(r) <= version_key(new)]
     since = new
     for release in reversed(passed):
