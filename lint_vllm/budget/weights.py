@@ -179,6 +179,9 @@ def weights(config: EngineConfig) -> Weights | Refusal | Unknown:
     if stored_outline(config):
         high *= 1.1
         notes = (*notes, "the catalogue does not list which layers of this quantized checkpoint stay 16-bit")
+    if config.model.record is not None and config.model.multimodal and "vision_config" not in config.model.config:
+        low, high = low * 0.97, high * 1.03
+        notes = (*notes, "the catalogue does not describe the vision tower")
     if not config.model.exact:
         low, high = low * 0.98, high * 1.02
         notes = (*notes, f"facts of {config.model.origin}: the checkpoint itself may differ")

@@ -10,10 +10,10 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from functools import cache
-from importlib import resources
 from typing import Any, cast
 
 from lint_vllm.facts.model import Model, Quantization
+from lint_vllm.packaged import data_text
 
 TEXT_KEYS = ("text_config", "llm_config", "language_config", "language_model_config", "thinker_config", "model_config")
 """Where a multimodal configuration keeps its language part, first match wins."""
@@ -62,7 +62,7 @@ TEXT_TYPES: Mapping[str, str] = {
 @cache
 def class_defaults() -> Mapping[str, Mapping[str, Any]]:
     """Class defaults by ``model_type``."""
-    text = resources.files("lint_vllm").joinpath("data/config_defaults.json").read_text(encoding="utf-8")
+    text = data_text("config_defaults.json")
     return cast("Mapping[str, Mapping[str, Any]]", json.loads(text)["types"])
 
 
@@ -235,10 +235,11 @@ def effective_text(config: Mapping[str, Any]) -> dict[str, Any]:
     part, kind = text_part(config)
     text = filled(part, kind)
     if part is not config:
-        # flags that the outer configuration states for the whole model
-        for key in ("tie_word_embeddings", "quantization_config"):
-            if key in config and part.get(key) is None and config[key] is not None:
-                text[key] = config[key]
+        # what the outer configuration states for the whole model; its tying wins over the part's (vllm==0.33.0 config/vllm.py)
+        if config.get("tie_word_embeddings") is not None:
+            text["tie_word_embeddings"] = config["tie_word_embeddings"]
+        if config.get("quantization_config") is not None and part.get("quantization_config") is None:
+            text["quantization_config"] = config["quantization_config"]
     kind = str(text.get("model_type") or kind)
     if kind in WINDOW_SWITCHES and not text.get("use_sliding_window"):
         text["sliding_window"] = None

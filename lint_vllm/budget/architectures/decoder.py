@@ -65,7 +65,13 @@ def expert_layers(text: Mapping[str, Any], family: Family, layers: int) -> froze
     frequency = text.get("moe_layer_freq")
     if isinstance(frequency, list):
         return frozenset(i for i, f in enumerate(frequency[:layers]) if f)
-    first = int(text.get("first_k_dense_replace") or text.get("moe_layer_start_index") or text.get("num_dense_layers") or 0)
+    first = int(
+        text.get("first_k_dense_replace")
+        or text.get("moe_layer_start_index")
+        or text.get("num_dense_layers")
+        or family.get("dense_layers")
+        or 0
+    )
     last = int(text.get("moe_layer_end_index") or 0)
     last = last if 0 < last < layers else layers - 1
     if text.get("expert_layer_period"):

@@ -81,7 +81,7 @@ def heads_of(model: Model) -> Heads:
     return Heads(q, kv, dim, positive(text.get("v_head_dim")) or dim)
 
 
-def attention(heads: Heads, model: Model, family: Family, name: str = "self_attn") -> Block:
+def attention(heads: Heads, model: Model, family: Family, name: str = "self_attn", sliding: bool = False) -> Block:
     """Query, key, value and output projections, with the norms and sinks that some families have."""
     text = model.text
     hidden = need(text, "hidden_size")
@@ -111,7 +111,12 @@ def attention(heads: Heads, model: Model, family: Family, name: str = "self_attn
             ledger.vector(2 * heads.dim)
         elif norm == "query_key":
             ledger.vector(heads.dim)
-        if family.get("sinks"):
+        gate = family.get("output_gate")
+        if gate and truth(family.get("output_gate_if", True)):
+            # Laguna may have one gate for a whole head
+            whole = text.get(str(family.get("output_gate_if"))) in (True, "per-head")
+            ledger.column(f"{name}.{gate}", hidden, heads.q * (1 if whole else heads.v_dim))
+        if family.get("sinks") or (sliding and truth(family.get("sliding_sinks", False))):
             ledger.vector(ledger.split(heads.q, "number of attention heads"))
 
     return write
@@ -153,7 +158,15 @@ def _attention_layers(model: Model, family: Family, rank: Rank) -> list[Layer]:
         else:
             cache = (CacheLayer("full", index, kv, own.dim, own.v_dim),)
         norms = None
-        layers.append(Layer((own, kind, index >= shared_from), (attention(own, model, family),), cache, True, norms))
+        layers.append(
+            Layer(
+                (own, kind, index >= shared_from),
+                (attention(own, model, family, sliding=kind.startswith("sliding")),),
+                cache,
+                True,
+                norms,
+            )
+        )
     return layers
 
 
@@ -165,6 +178,9 @@ def _heads_at(model: Model, family: Family, heads: Heads, kind: str, index: int,
         same = bool(text.get("attention_k_eq_v"))
         kv = (positive(text.get("num_global_key_value_heads")) if same else None) or heads.kv
         heads = Heads(heads.q, kv, dim, dim)
+    several = text.get("num_attention_heads_per_layer")
+    if isinstance(several, list) and index < len(several) and positive(several[index]):
+        heads = replace(heads, q=int(several[index]))
     if family.get("shared_layers_project_queries") and index >= first_shared:
         heads = replace(heads, shared=True)
     return heads

@@ -57,10 +57,11 @@ def towers(model: Model, ledger: Ledger) -> None:
 def block(
     ledger: Ledger, prefix: str, hidden: int, width: int, heads: int, *, gated: bool = False, bias: bool = True, mlp_bias: bool = True,
     norm: int = 2, qkv_width: int | None = None, kv_heads: int | None = None, k_bias: bool = True, sharded: bool = True,
-    quantized: bool = True,
+    quantized: bool = True, mlp_quantized: bool = True, attention_sharded: bool = True,
 ) -> None:  # fmt: skip
     """One transformer block: two norms of ``norm`` x hidden, attention, MLP."""
-    tp = ledger.rank.encoder_tp if sharded else 1
+    across = ledger.rank.encoder_tp if sharded else 1
+    tp = across if attention_sharded else 1
     towers_quantized = quantized and ledger.scheme.towers
     inner = qkv_width or hidden
     ledger.split(heads, "number of vision attention heads", tp)
@@ -70,12 +71,12 @@ def block(
         f"{prefix}.attn.qkv", hidden, [q, kv, kv], (q + 2 * kv if k_bias else q + kv) if bias else 0, quantized=towers_quantized
     )
     ledger.linear(f"{prefix}.attn.proj", q, [hidden], hidden if bias else 0, row_split=tp > 1, quantized=towers_quantized)
+    tp = across
     part_width = ledger.split(width, "vision MLP width", tp)
     ups = [part_width, part_width] if gated else [part_width]
-    ledger.linear(f"{prefix}.mlp.fc1", hidden, ups, sum(ups) if mlp_bias else 0, quantized=towers_quantized)
-    ledger.linear(
-        f"{prefix}.mlp.fc2", part_width, [hidden], hidden if mlp_bias else 0, row_split=tp > 1, quantized=towers_quantized
-    )
+    mlp_quantized = mlp_quantized and towers_quantized
+    ledger.linear(f"{prefix}.mlp.fc1", hidden, ups, sum(ups) if mlp_bias else 0, quantized=mlp_quantized)
+    ledger.linear(f"{prefix}.mlp.fc2", part_width, [hidden], hidden if mlp_bias else 0, row_split=tp > 1, quantized=mlp_quantized)
     ledger.vector(2 * norm * hidden)
 
 
@@ -95,7 +96,9 @@ def text_hidden(model: Model) -> int:
 # ---- common encoders ---------------------------------------------------------------------------------------------
 
 
-def siglip(ledger: Ledger, config: Config, layers: int | None = None, prefix: str = "vision_tower.vision_model") -> int:
+def siglip(
+    ledger: Ledger, config: Config, layers: int | None = None, prefix: str = "vision_tower.vision_model", any_width: bool = False
+) -> int:
     hidden, width, heads = need(config, "hidden_size"), need(config, "intermediate_size"), need(config, "num_attention_heads")
     depth, patch, channels = (
         need(config, "num_hidden_layers"),
@@ -105,8 +108,9 @@ def siglip(ledger: Ledger, config: Config, layers: int | None = None, prefix: st
     count = (need(config, "image_size") // patch) ** 2
     ledger.vector(channels * patch * patch * hidden + hidden, count * hidden)
     used = depth if layers is None else layers
+    fits = any_width or (hidden % 64 == 0 and width % 64 == 0)  # models/siglip.py SiglipMLP
     for index in range(used):
-        block(ledger, f"{prefix}.encoder.layers.{index}", hidden, width, heads)
+        block(ledger, f"{prefix}.encoder.layers.{index}", hidden, width, heads, mlp_quantized=fits)
     if used == depth:
         ledger.vector(2 * hidden)
         if config.get("vision_use_head", True):
@@ -142,7 +146,8 @@ def pixtral(ledger: Ledger, config: Config, prefix: str = "vision_tower") -> int
 
 def selected_layers(model: Model, config: Config) -> int | None:
     """How many encoder layers a ``vision_feature_layer`` needs; None for all."""
-    layer = model.config.get("vision_feature_layer", -2 if model.model_type.startswith(("llava", "vipllava")) else None)
+    usual = -1 if model.model_type == "llava_onevision" else -2
+    layer = model.config.get("vision_feature_layer", usual if model.model_type.startswith(("llava", "vipllava")) else None)
     depth = need(config, "num_hidden_layers")
     if isinstance(layer, int):
         return depth + layer + 1 if layer < 0 else layer
@@ -173,7 +178,8 @@ def _llava(model: Model, ledger: Ledger) -> None:
     hidden, out = encoder_of(model, ledger), text_hidden(model)
     layer = model.config.get("vision_feature_layer")
     inputs = hidden * (len(layer) if isinstance(layer, (list, tuple)) else 1)
-    mlp(ledger, "multi_modal_projector", inputs, out, out, bool(model.config.get("multimodal_projector_bias", True)))
+    bias, split = bool(model.config.get("multimodal_projector_bias", True)), model.model_type != "llava_onevision"
+    mlp(ledger, "multi_modal_projector", inputs, out, out, bias, split)
     if model.model_type in ("llava_next", "llava_next_video", "llava_onevision"):
         ledger.vector(out)
 
@@ -198,8 +204,9 @@ def _paligemma(model: Model, ledger: Ledger) -> None:
     config = part(model, "vision_config")
     if config is None:
         raise NotModelled("vision_config is not in the configuration")
-    hidden = siglip(ledger, {**config, "vision_use_head": config.get("vision_use_head", False)})
-    ledger.vector(hidden * text_hidden(model) + text_hidden(model))
+    hidden = siglip(ledger, {**config, "vision_use_head": False})
+    out = positive(model.config.get("projection_dim")) or 2048
+    ledger.vector(hidden * out + out)
 
 
 def _gemma4(model: Model, ledger: Ledger) -> None:
@@ -249,8 +256,9 @@ def _qwen2_5_vl(model: Model, ledger: Ledger) -> None:
     ledger.vector(channels * frames * patch * patch * dim)
     for index in range(depth):
         block(
-            ledger, f"visual.blocks.{index}", dim, need(config, "intermediate_size"), need(config, "num_heads"), gated=True, norm=1
-        )
+            ledger, f"visual.blocks.{index}", dim, need(config, "intermediate_size"), need(config, "num_heads"), gated=True, norm=1,
+            kv_heads=positive(config.get("num_key_value_heads")),
+        )  # fmt: skip
     ledger.vector(dim)
     mlp(ledger, "visual.merger", dim * merge * merge, dim * merge * merge, need(config, "out_hidden_size"))
 
@@ -275,6 +283,56 @@ def _qwen3_vl(model: Model, ledger: Ledger) -> None:
     for index in range(len(config.get("deepstack_visual_indexes") or ())):
         ledger.vector(2 * wide)
         mlp(ledger, f"visual.deepstack_merger_list.{index}", wide, wide, out)
+
+
+def _glm4v(model: Model, ledger: Ledger) -> None:
+    """GLM-4V and GLM-OCR (models/glm4_1v.py, glm_ocr.py): the second norms queries and keys and has no position embedding."""
+    config = part(model, "vision_config")
+    if config is None:
+        raise NotModelled("vision_config is not in the configuration")
+    reader = model.model_type == "glm_ocr"
+    dim, out, heads = need(config, "hidden_size"), need(config, "out_hidden_size"), need(config, "num_heads")
+    patch, frames, merge = need(config, "patch_size"), need(config, "temporal_patch_size"), need(config, "spatial_merge_size")
+    own = need(config, "intermediate_size")
+    width, context = (own, need(model.text, "intermediate_size")) if reader else (out, own)
+    bias = bool(config.get("attention_bias"))
+    ledger.vector(3 * frames * patch * patch * dim + dim)
+    for index in range(need(config, "depth")):
+        block(ledger, f"visual.blocks.{index}", dim, width, heads, gated=True, bias=bias, mlp_bias=bias, norm=1)
+        if reader:
+            ledger.vector(2 * (dim // heads))
+    if not reader:
+        ledger.vector((need(config, "image_size") // patch) ** 2 * dim, dim)
+    ledger.vector(out * dim * merge * merge + out, dim, 2 * out)
+    tp, quantized = ledger.rank.encoder_tp, ledger.scheme.towers
+    inner = ledger.split(context, "merger width", tp)
+    ledger.linear("visual.merger.proj", out, [ledger.split(out, "merger width", tp)], quantized=quantized)
+    ledger.linear("visual.merger.gate_up_proj", out, [inner, inner], quantized=quantized)
+    ledger.linear("visual.merger.down_proj", inner, [out], row_split=tp > 1, quantized=quantized)
+
+
+def _idefics3(model: Model, ledger: Ledger) -> None:
+    config = part(model, "vision_config")
+    if config is None:
+        raise NotModelled("vision_config is not in the configuration")
+    hidden = siglip(ledger, {**config, "vision_use_head": False}, prefix="vision_model", any_width=True)
+    scale = positive(model.config.get("scale_factor")) or 2
+    ledger.linear(
+        "connector.modality_projection.proj", hidden * scale * scale, [text_hidden(model)], quantized=ledger.scheme.towers
+    )
+
+
+def _cohere2_vision(model: Model, ledger: Ledger) -> None:
+    config = part(model, "vision_config")
+    if config is None:
+        raise NotModelled("vision_config is not in the configuration")
+    hidden = siglip(ledger, {**config, "vision_use_head": False})
+    wide = positive(model.config.get("alignment_intermediate_size")) or 36864
+    factor = positive(model.config.get("downsample_factor")) or 2
+    half, out = ledger.split(wide // 2, "projector width"), text_hidden(model)
+    quantized = ledger.scheme.towers
+    ledger.linear("multi_modal_projector.linear_1", hidden * factor * factor, [half, half], 2 * half, quantized=quantized)
+    ledger.linear("multi_modal_projector.linear_2", half, [out], out, row_split=ledger.rank.tp > 1, quantized=quantized)
 
 
 def _llama4(model: Model, ledger: Ledger) -> None:
@@ -343,6 +401,7 @@ def _internvl(model: Model, ledger: Ledger) -> None:
     count = (size // patch) ** 2 + 1
     ledger.vector(hidden, 3 * patch * patch * hidden + hidden, count * hidden)
     bias = bool(config.get("qkv_bias", config.get("attention_bias", False)))
+    whole = model.model_type == "internvl"  # transformers' layout: attention is not split, the MLP is
     tp = ledger.rank.encoder_tp if heads % ledger.rank.encoder_tp == 0 else 1
     for index in range(need(config, "num_hidden_layers")):
         block(
@@ -354,6 +413,7 @@ def _internvl(model: Model, ledger: Ledger) -> None:
             bias=bias,
             norm=1 if config.get("norm_type") == "rms_norm" else 2,
             sharded=tp > 1,
+            attention_sharded=not whole,
         )
         if not bias:
             ledger.vector(hidden)
@@ -373,7 +433,8 @@ def _audio_encoder(ledger: Ledger, config: Config) -> int:
     mels, positions = need(config, "num_mel_bins"), need(config, "max_source_positions")
     ledger.vector(mels * hidden * 3 + hidden, hidden * hidden * 3 + hidden, positions * hidden, 2 * hidden)
     for index in range(need(config, "encoder_layers")):
-        block(ledger, f"audio_tower.layers.{index}", hidden, width, need(config, "encoder_attention_heads"), k_bias=False)
+        block(ledger, f"audio_tower.layers.{index}", hidden, width, need(config, "encoder_attention_heads"), k_bias=False,
+              sharded=False, quantized=False)  # fmt: skip
     return hidden
 
 
@@ -404,4 +465,12 @@ TOWERS: Mapping[str, Callable[[Model, Ledger], None]] = {
     "internvl_chat": _internvl,
     "internvl": _internvl,
     "qwen2_audio": _qwen2_audio,
+    "glm4v": _glm4v,
+    "glm46v": _glm4v,
+    "glm4v_moe": _glm4v,
+    "glm_ocr": _glm4v,
+    "idefics3": _idefics3,
+    "smolvlm": _idefics3,
+    "cohere2_vision": _cohere2_vision,
+    "exaone4_5": _qwen2_5_vl,
 }
