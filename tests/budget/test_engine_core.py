@@ -238,7 +238,8 @@ def test_modules_that_a_checkpoint_lists_stay_16_bit() -> None:
     plain = {"quant_method": "fp8", "activation_scheme": "dynamic"}
     less = {**plain, "modules_to_not_convert": ["lm_head", "model.layers.0.mlp.down_proj"]}
     whole, kept = judged({**LLAMA_8B, "quantization_config": plain}), judged({**LLAMA_8B, "quantization_config": less})
-    assert whole.weights is not None and kept.weights is not None
+    assert whole.weights is not None
+    assert kept.weights is not None
     assert kept.weights.likely - whole.weights.likely == 14336 * 4096 - 4
 
 
@@ -250,7 +251,8 @@ def test_expert_parallel_takes_as_much_as_sharding() -> None:
 
 def test_cpu_offload_takes_weights_off_the_card() -> None:
     whole, less = judged(LLAMA_8B), judged(LLAMA_8B, cpu_offload_gb=4)
-    assert whole.weights is not None and less.weights is not None
+    assert whole.weights is not None
+    assert less.weights is not None
     assert whole.weights.likely - less.weights.likely == 4 * GIB
 
 
@@ -260,7 +262,8 @@ def test_a_draft_model_is_loaded_beside_the_model() -> None:
     config = resolve(values, from_config(LLAMA_8B, "org/model", "config"), H100, None, "0.33.0", drafts={"org/draft": draft})
     assert isinstance(config, EngineConfig)
     alone, both = judged(LLAMA_8B), account(config, nothing)
-    assert alone.weights is not None and both.weights is not None
+    assert alone.weights is not None
+    assert both.weights is not None
     assert both.weights.likely > alone.weights.likely
     assert (both.bytes_per_sequence or 0) > (alone.bytes_per_sequence or 0)
 
@@ -467,7 +470,8 @@ slow = settings(max_examples=60, deadline=None, suppress_health_check=[HealthChe
 def test_a_longer_context_never_needs_less(shape: Mapping[str, Any], length: int, more: int) -> None:
     short = judged(shape, max_model_len=length).bytes_per_sequence
     long = judged(shape, max_model_len=min(length + more, 32768)).bytes_per_sequence
-    assert short is not None and long is not None
+    assert short is not None
+    assert long is not None
     assert short <= long
 
 
@@ -476,7 +480,8 @@ def test_a_longer_context_never_needs_less(shape: Mapping[str, Any], length: int
 def test_a_larger_pool_never_holds_less(shape: Mapping[str, Any], pool: int, more: int) -> None:
     small = judged(shape, max_model_len=8192, kv_cache_memory_bytes=pool * GIB)
     large = judged(shape, max_model_len=8192, kv_cache_memory_bytes=(pool + more) * GIB)
-    assert small.tokens is not None and large.tokens is not None
+    assert small.tokens is not None
+    assert large.tokens is not None
     assert small.tokens.likely <= large.tokens.likely
     assert not (small.outcome == "starts" and large.outcome == "refused_kv")
 
@@ -488,7 +493,8 @@ def test_more_ranks_never_need_more_of_one_gpu(shape: Mapping[str, Any], ranks: 
     few, many = judged(shape, tensor_parallel_size=ranks), judged(shape, tensor_parallel_size=ranks * 2)
     assume(few.weights is not None and many.weights is not None)
     assume(few.bytes_per_sequence is not None and many.bytes_per_sequence is not None)
-    assert few.weights is not None and many.weights is not None
+    assert few.weights is not None
+    assert many.weights is not None
     assert many.weights.likely <= few.weights.likely
     # a hybrid's block grows when attention is split further than states: its cache may round up
     hybrid = shape["model_type"] == "granitemoehybrid"
