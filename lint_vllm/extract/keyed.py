@@ -94,7 +94,7 @@ def keyed(node: Mapping, visit: Visit) -> list[Launch]:
         elif _ARGUMENT_LIST.search(name) and (words := _arguments(value, visit, _says_vllm(node, visit))):
             lists.append((pair, words))
     if not (maps or lists):
-        return several or _scattered(node, visit)
+        return several or _served_by_ray(node, visit) or _scattered(node, visit)
     if _serves_something_else(node, visit):
         return several
     visit.mark(*(pair.value for pair in maps), *(pair.value for pair, _ in lists))
@@ -116,6 +116,15 @@ def _several(pair: Pair, value: Sequence, node: Mapping, visit: Visit) -> list[L
             place = words[0].span
             found.append(chart_launch(place, item.span, node, visit, (), words, program_of(visit, node)))
     return found
+
+
+def _served_by_ray(node: Mapping, visit: Visit) -> list[Launch]:
+    """A model of Ray Serve LLM with no engine options of its own (``llm_configs: [{model_loading_config: ...}]``)."""
+    pair = node.pair("model_loading_config")
+    if pair is None or not isinstance(pair.value, Mapping) or "llm_configs" not in visit.path or "engine_kwargs" in node:
+        return []
+    visit.mark(pair.value)
+    return [chart_launch(pair.key.span, node.span, node, visit, (), (), "ray-serve")]
 
 
 def _scattered(node: Mapping, visit: Visit) -> list[Launch]:
@@ -187,7 +196,7 @@ def _arguments(value: Node, visit: Visit, named: bool) -> tuple[Word, ...]:
         if not value.value.lstrip().startswith("-") or not proves_vllm(flags, 1, named=named):
             return ()
         return split_command(value, Expanded)
-    words = words_of(value, Expanded)
+    words = words_of(value, _left_open)
     if not words or not proves_vllm([w.value.split()[0] for w in words if w.value.startswith("-")], 1, named=named):
         return ()
     if not words[0].value.startswith(("-", "$", "{")) and "/" not in words[0].value:
@@ -198,6 +207,16 @@ def _arguments(value: Node, visit: Visit, named: bool) -> tuple[Word, ...]:
     if any(" " in w.value.strip() and w.value.startswith("--") and "{" not in w.value for w in words):
         return tuple(part for w in words for part in (split_line(w.content) if w.value.startswith("-") else [w]))
     return words
+
+
+_REFERENCE = re.compile(r"\$\w+|\$\{[^{}\n]+\}|\$\([A-Z][A-Z0-9_]*\)")
+
+
+def _left_open(text: Text) -> Expanded:
+    """A value in which a reference is left for somebody else to fill in."""
+    found = () if text.value.lstrip().startswith(("{", "[")) else tuple(_REFERENCE.finditer(text.value))
+    unknown = tuple((text[m.start() : m.end()].span, f"{m.group()} is filled in elsewhere") for m in found)
+    return Expanded(text, unknown)
 
 
 def options_of(node: Node) -> tuple[Setting, ...]:

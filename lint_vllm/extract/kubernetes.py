@@ -101,6 +101,22 @@ def lone_container(node: Mapping, visit: Visit) -> list[Launch]:
     return container(node, pod, visit, f"{owner}{visit.site}")
 
 
+def json_patch(node: Mapping, visit: Visit) -> list[Launch]:
+    """``{op: replace, path: /spec/.../args, value: [...]}``: the arguments that a patch gives a container."""
+    path, pair = node.string("path") or "", node.pair("value")
+    if node.string("op") not in ("add", "replace") or pair is None or not path.endswith(("/args", "/command")):
+        return []
+    words = words_of(pair.value, lambda text: expand_kubernetes(text, {}), pair.key)
+    is_command = path.endswith("/command")
+    process = Process(words if is_command else None, () if is_command else words, pair.key.span, pair.span)
+    found = launches_of(process, visit.context(path)) if words else []
+    if not found and words and not is_command:
+        found = passed_on(process, visit.context(path), 1)
+    if found:
+        visit.mark(pair.value)
+    return [replace(launch, unresolved=(*launch.unresolved, "the rest of the container is in the patched file")) for launch in found]
+
+
 def task_container(node: Mapping, visit: Visit) -> list[Launch]:
     """A container of an ECS task definition in YAML (CloudFormation): ``Image``, ``EntryPoint``, ``Command``."""
     if not isinstance(node.get("Image"), Scalar) or not ("Command" in node or "EntryPoint" in node):

@@ -11,7 +11,7 @@ from pathlib import PurePosixPath
 TELLTALE = re.compile(
     rb"vllm"
     rb"|gpu[-_]?memory[-_]?util|max[-_]?model[-_]?len|max[-_]?num[-_]?(?:seqs|batched)|tensor[-_]?parallel"
-    rb"|served[-_]?model[-_]?name|enforce[-_]?eager|kv[-_]?cache[-_]?dtype|engine_?kwargs|modelSpec|option\.(?:tensor|rolling)",
+    rb"|served[-_]?model[-_]?name|enforce[-_]?eager|kv[-_]?cache[-_]?dtype|engine_?kwargs|model_loading_config|modelSpec|option\.(?:tensor|rolling)",
     re.IGNORECASE,
 )
 """Bytes without which no file holds a launch: the name, and keys that only vLLM's arguments have."""

@@ -120,11 +120,11 @@ def _recognisers() -> tuple[Recogniser, ...]:
     from lint_vllm.extract.compose import compose
     from lint_vllm.extract.helm import charts
     from lint_vllm.extract.keyed import keyed
-    from lint_vllm.extract.kubernetes import lone_container, pods, task_container
+    from lint_vllm.extract.kubernetes import json_patch, lone_container, pods, task_container
     from lint_vllm.extract.vllm_config import config_file
     from lint_vllm.extract.workflows import tasks
 
-    return (compose, pods, *charts, lone_container, task_container, config_file, tasks, keyed)
+    return (compose, pods, *charts, lone_container, task_container, json_patch, config_file, tasks, keyed)
 
 
 class _Walk:
@@ -204,7 +204,7 @@ def _is_test_suite(document: Node) -> bool:
 
 _WORTH = re.compile(TELLTALE.pattern.decode() + r"|--[a-z]|kv[-_]?transfer|speculative|(?<=[\s,\[{:-])\*[\w-]", re.IGNORECASE)
 """The signs of a launch: names, options; and aliases, since what they stand for lies elsewhere."""
-_LAUNCH = re.compile(r"vllm|gpu[-_]memory[-_]util|max[-_]model[-_]len|tensor[-_]parallel|engine_kwargs", re.I)
+_LAUNCH = re.compile(r"vllm|gpu[-_]memory[-_]util|max[-_]model[-_]len|tensor[-_]parallel|engine_kwargs|model_loading_config", re.I)
 _SCRIPT_KEY = re.compile(
     r"^(?:.*[._-])?(?:run|script|scripts|command|commands|cmd|cmds|args|arguments|entrypoint|exec|execstart|shell|bash|sh|start|launch|serve"
     r"|setup|startup|entry|install|server_cmd(?:_template)?|before_script|after_script|user[_-]?data|startup[_-]script)$"
@@ -226,14 +226,14 @@ def reader_of(node: Scalar, visit: Visit) -> Callable[[Text, Context], list[Laun
         return None
     if re.search(r"\.py$", key) or (head.startswith("#!") and "python" in head.split("\n", 1)[0]):
         return _python
-    if re.search(r"\.ya?ml(?:\.tpl)?$", key) or (node.style == "|" and _YAML_START.match(head) and "\n" in node.raw.strip()):
+    if re.search(r"\.ya?ml(?:\.tpl)?$", key) or (node.style[:1] == "|" and _YAML_START.match(head) and "\n" in node.raw.strip()):
         return partial(launches_in_yaml, documents=visit.all_documents)
     if _SCRIPT_KEY.search(key) or head.startswith("#!"):
         return _shell
     return None
 
 
-_YAML_START = re.compile(r"(?:---\s*\n|(?:#[^\n]*\n)*\s*[A-Za-z_][\w.-]*:(?:[ \t]*\n|[ \t]+\S))")
+_YAML_START = re.compile(r"(?:---\s*\n|(?:#[^\n]*\n)*\s*(?:- (?=op:|path:))?[A-Za-z_][\w.-]*:(?:[ \t]*\n|[ \t]+\S))")
 
 
 def _shell(text: Text, context: Context) -> list[Launch]:

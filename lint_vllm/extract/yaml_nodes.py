@@ -265,8 +265,8 @@ class Page:
 
 
 _FILTERS = r"(?:\|\s*(?:s?quote|toString|to_json|string|int(?:64)?|trim|default(?:\s+(?:\"[^\"\n]*\"|[\w.]+)|\([^()\n]*\)))\s*)*"
-_VALUE_TAG = re.compile(r"\{\{-?\s*(?:\$?\.Values\.)?(?P<path>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\s*" + _FILTERS + r"-?\}\}")
-"""A tag that only names a value: ``.Values.model | quote`` (Helm), ``vllm_model | default('x')`` (Jinja)."""
+_VALUE_TAG = re.compile(r"\{\{-?\s*(?:\$?\.Values\.|\.(?=[A-Z][A-Z0-9_]*\b))?(?P<path>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\s*" + _FILTERS + r"-?\}\}")
+"""A tag that only names a value: ``.Values.model | quote`` (Helm), ``vllm_model | default('x')`` (Jinja), ``.MODEL`` (Taskfile)."""
 
 
 class _Event(Protocol):
