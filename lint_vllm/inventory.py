@@ -33,6 +33,9 @@ def inspect_paths(paths: Sequence[str], request: Request) -> Inventory:
     shared: dict[str | None, Shared] = {}
     for file in discover(paths, request.settings_in):
         if file.too_large:
+            if file.named:
+                reason = f"the file has {file.size:,} bytes and was not read"
+                problems.append(_unread(file.path, reason))
             continue
         try:
             data = request.read(file.path)
@@ -51,6 +54,13 @@ def inspect_paths(paths: Sequence[str], request: Request) -> Inventory:
         found.extend((file.path, case) for case in inspection.cases)
         problems.extend(inspection.problems)
     return Inventory(tuple(_distinct(found)), tuple(problems))
+
+
+def _unread(path: str, reason: str) -> Unreadable:
+    from lint_vllm.extract.context import Unreadable
+    from lint_vllm.source import SourceFile
+
+    return Unreadable(SourceFile(path, b"").span(0, 0), reason)
 
 
 def _distinct(found: Sequence[tuple[str, Case]]) -> Sequence[Case]:

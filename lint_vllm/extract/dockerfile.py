@@ -6,6 +6,7 @@ belong to their instruction, ``# escape=`` changes the escape character.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Iterator, Mapping
 from dataclasses import field, replace
@@ -14,7 +15,7 @@ from types import MappingProxyType
 
 from lint_vllm.extract.command import image_launch, pins_in, recognise
 from lint_vllm.extract.containers import image_role, parse_image
-from lint_vllm.extract.context import Context, Extraction, Follower
+from lint_vllm.extract.context import Context, Extraction, Follower, Unreadable
 from lint_vllm.extract.shell import run_script
 from lint_vllm.extract.shell_values import Expander, Piece, Scope, ShellWord, Variable, end_of_word, masked, names, word_of
 from lint_vllm.frozen import dataclass
@@ -126,7 +127,11 @@ class _Stage:
 
 def extract(source: SourceFile, follow: Follower | None = None) -> Extraction:
     """The launches of a Dockerfile."""
-    return Extraction(tuple(launches_in_dockerfile(Text.of(source), Context(source, follow=follow))))
+    text = Text.of(source)
+    launches = launches_in_dockerfile(text, Context(source, follow=follow))
+    unread = next(itertools.islice(instructions(text), _MAX_INSTRUCTIONS, None), None)
+    reason = f"the file has more than {_MAX_INSTRUCTIONS:,} instructions; this one and later ones were not read"
+    return Extraction(tuple(launches), (Unreadable(unread.span, reason),) if unread is not None else ())
 
 
 def launches_in_dockerfile(text: Text, context: Context) -> list[Launch]:
@@ -135,7 +140,7 @@ def launches_in_dockerfile(text: Text, context: Context) -> list[Launch]:
     arguments: dict[str, Variable] = {}
     launches: list[Launch] = []
     for number, instruction in enumerate(instructions(text)):
-        if number > _MAX_INSTRUCTIONS:
+        if number >= _MAX_INSTRUCTIONS:
             break
         if instruction.keyword == "FROM":
             stages.append(_from(instruction, stages, arguments))

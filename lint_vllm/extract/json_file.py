@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from lint_vllm.extract.context import Context, Extraction, Follower
+from lint_vllm.extract.context import Context, Extraction, Follower, Unreadable
 from lint_vllm.extract.json_text import parse_json
 from lint_vllm.extract.structure import Map, Tree, launches_in
 from lint_vllm.launch import Deployment
@@ -16,8 +16,11 @@ _TOLD = re.compile(r"vllm|option_|option\.", re.IGNORECASE)
 
 
 def extract(source: SourceFile, follow: Follower | None = None) -> Extraction:
-    if len(source.text) > MAX_CHARACTERS or not _TOLD.search(source.text):
+    if not _TOLD.search(source.text):
         return Extraction()
+    if len(source.text) > MAX_CHARACTERS:
+        reason = f"the file has more than {MAX_CHARACTERS:,} characters and was not read"
+        return Extraction(problems=(Unreadable(source.span(0, 0), reason),))
     document = parse_json(Text.of(source))
     root = document.root
     if root is None:

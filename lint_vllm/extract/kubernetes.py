@@ -114,7 +114,9 @@ def json_patch(node: Mapping, visit: Visit) -> list[Launch]:
         found = passed_on(process, visit.context(path), 1)
     if found:
         visit.mark(pair.value)
-    return [replace(launch, unresolved=(*launch.unresolved, "the rest of the container is in the patched file")) for launch in found]
+    return [
+        replace(launch, unresolved=(*launch.unresolved, "the rest of the container is in the patched file")) for launch in found
+    ]
 
 
 def task_container(node: Mapping, visit: Visit) -> list[Launch]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import replace
 
-from lint_vllm.extract.context import Context, Extraction, Follower
+from lint_vllm.extract.context import Context, Extraction, Follower, Unreadable
 from lint_vllm.extract.shell_values import Scope, masked, names
 from lint_vllm.frozen import dataclass
 from lint_vllm.launch import Launch
@@ -57,11 +57,14 @@ def extract(source: SourceFile, follow: Follower | None = None) -> Extraction:
 def launches_in_document(text: Text, context: Context) -> Extraction:
     """The launches in the code blocks of a document, each block on its own."""
     launches: list[Launch] = []
+    problems: tuple[Unreadable, ...] = ()
     scope = Scope()
     restructured = context.source.path.lower().endswith(".rst") or ".. code-block::" in text.value
     blocks = [*fences(text), *(literal_blocks(text) if restructured else ())]
     for number, fence in enumerate(blocks):
         if number >= _MAX_FENCES:
+            reason = f"the document has more than {_MAX_FENCES:,} blocks of code; this one and later ones were not read"
+            problems = (Unreadable(fence.code.span, reason),)
             break
         inside = replace(context, passage="doc", follow=None)
         for launch in _read(fence, inside, scope):
@@ -70,7 +73,7 @@ def launches_in_document(text: Text, context: Context) -> Extraction:
                 deployment = replace(deployment, scope=f"{deployment.scope}/block {number}")
             launches.append(replace(launch, passage="doc", deployment=deployment))
     launches.sort(key=lambda launch: launch.command.start)
-    return Extraction(tuple(launches))
+    return Extraction(tuple(launches), problems)
 
 
 def _worth_reading(value: str) -> bool:

@@ -44,6 +44,9 @@ if TYPE_CHECKING:
 MAX_SCRIPT = 2_000_000
 """Characters of a script that are read; a longer one is data."""
 _MAX_STEPS = 20_000
+"""Statements that are walked, each time that a call or a loop comes by."""
+_MANY_STEPS = 8_000
+"""Statements after which a function is walked once only, however often it is called."""
 _MAX_VALUE = 100_000
 _MAX_ITEMS = 2_000
 _MAX_PIECES = 2_000
@@ -58,13 +61,17 @@ def extract(source: SourceFile, follow: Follower | None = None) -> Extraction:
     """The launches of a shell script."""
     text = Text.of(source)
     if len(text) > MAX_SCRIPT:
-        return Extraction(problems=(Unreadable(source.span(0, 0), f"longer than {MAX_SCRIPT} characters"),))
+        reason = f"the script has more than {MAX_SCRIPT:,} characters and was not read"
+        return Extraction(problems=(Unreadable(source.span(0, 0), reason),))
     context = Context(source, follow=follow)
-    scope = Scope()
-    launches = walk_script(masked(text), context, scope)
+    scope, shared = Scope(), _Shared()
+    launches = walk_script(masked(text), context, scope, shared)
     if not launches:
         launches = _configured(text, context, scope)
-    return Extraction(tuple(launches))
+    if shared.unread is None:
+        return Extraction(tuple(launches))
+    reason = "the script holds too much to be followed whole; this statement and later ones were not read"
+    return Extraction(tuple(launches), (Unreadable(shared.unread, reason),))
 
 
 def _configured(text: Text, context: Context, scope: Scope) -> list[Launch]:
@@ -95,10 +102,10 @@ def run_script(script: Script, context: Context, arguments: tuple[Word, ...] | N
     return walk_script(script, context, Scope(outer=outer_values(context.variables, context.env), positional=positional))
 
 
-def walk_script(script: Script, context: Context, scope: Scope) -> list[Launch]:
+def walk_script(script: Script, context: Context, scope: Scope, shared: _Shared | None = None) -> list[Launch]:
     """The launches of a script that starts with, and leaves behind, these variables."""
     context = job_context(script.text, context)
-    run = _Run(script, context, scope.copy(), _Shared())
+    run = _Run(script, context, scope.copy(), shared or _Shared())
     run.everything()
     scope.variables.update(run.scope.variables)
     return run.results()
@@ -178,7 +185,8 @@ class _Shared:
     ray: bool = False
     written: set[str] = field(default_factory=set)
     """Files that the script itself writes: they were read where they are written."""
-    spans: dict[tuple[int, int], int] = field(default_factory=dict)
+    unread: Span | None = None
+    """The first statement that was passed over because the script holds too much."""
 
 
 class _Run:
@@ -284,6 +292,7 @@ class _Run:
     def _statement(self, node: Node) -> bool:
         self.shared.steps += 1
         if self.shared.steps > _MAX_STEPS or self.nesting > _MAX_NESTING or len(self.shared.launches) > _MAX_LAUNCHES:
+            self.shared.unread = self.shared.unread or self.script.text[slice(*self._range(node))].span
             return False
         self.nesting += 1
         try:
@@ -869,7 +878,8 @@ class _Run:
         return False
 
     def _call(self, name: str, function: _Function, arguments: Sequence[ShellWord]) -> None:
-        if name in self.shared.calls or len(self.shared.calls) >= _MAX_CALLS or function.calls >= _MAX_CALLS_EACH:
+        often = 1 if self.shared.steps > _MANY_STEPS else _MAX_CALLS_EACH
+        if name in self.shared.calls or len(self.shared.calls) >= _MAX_CALLS or function.calls >= often:
             return
         self.shared.calls.append(name)
         if function.run is not self:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import TypeAlias
 
@@ -20,8 +20,6 @@ from lint_vllm.extract.shell_values import part, pieces_of
 from lint_vllm.frozen import dataclass
 from lint_vllm.launch import ByteSize, Deployment, EnvVar, GpuRequest, Hint, Image, Launch, Word
 from lint_vllm.source import Span, Text
-
-MAX_NODES = 200_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,12 +115,8 @@ def launches_in(tree: Tree, context: Context, key: str = "") -> list[Launch]:
 class _Walk:
     context: Context
     found: list[Launch]
-    left: int = MAX_NODES
 
     def visit(self, node: Tree, key: str) -> None:
-        self.left -= 1
-        if self.left < 0:
-            return
         if isinstance(node, Map) and (
             (node.get("apiVersion") is not None and node.get("kind") is not None) or _plain(key) == "values"
         ):

@@ -14,12 +14,12 @@ from pathlib import PurePosixPath
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
-from lint_vllm.extract.context import MAX_DEPTH, Context, Extraction, Follower
+from lint_vllm.extract.context import MAX_DEPTH, Context, Extraction, Follower, Unreadable
 from lint_vllm.extract.registry import TELLTALE, WRAPPINGS
 from lint_vllm.extract.visit import Recogniser, Visit, children
 from lint_vllm.extract.yaml_nodes import Mapping, Node, Page, Scalar, Sequence, parse
 from lint_vllm.launch import Launch
-from lint_vllm.source import SourceFile, Text
+from lint_vllm.source import SourceFile, Span, Text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -32,10 +32,15 @@ def extract(source: SourceFile, follow: Follower | None) -> Extraction:
     """The launches of a YAML file."""
     page = parse(Text.of(source))
     page.values = TemplateValues(page, follow)
-    launches = _Walk(page, follow).launches()
+    walk = _Walk(page, follow)
+    launches = walk.launches()
     if page.problems:
         launches = [_incomplete(launch) for launch in launches]
     problems = () if _is_template(source.path, page) else tuple(page.problems)
+    if walk.unread is not None:
+        problems += (
+            Unreadable(walk.unread, f"the file has more than {MAX_NODES:,} values; this one and later ones were not read"),
+        )
     return Extraction(tuple(_unique(launches)), problems)
 
 
@@ -138,6 +143,8 @@ class _Walk:
         self.recognisers = _recognisers()
         self.visited: set[tuple[int, int, type]] = set()
         self.found: list[Launch] = []
+        self.unread: Span | None = None
+        """The first value that was passed over because the file holds too many."""
         self.worth = [found.start() for found in _WORTH.finditer(page.origin.value)]
 
     def launches(self) -> list[Launch]:
@@ -149,7 +156,10 @@ class _Walk:
 
     def _node(self, node: Node, visit: Visit) -> None:
         key = (id(node.page), node.start, type(node))
-        if key in self.visited or visit.seen(node) or len(self.visited) > MAX_NODES:
+        if key in self.visited or visit.seen(node):
+            return
+        if len(self.visited) > MAX_NODES:
+            self.unread = self.unread or node.span
             return
         self.visited.add(key)
         if isinstance(node, Scalar):

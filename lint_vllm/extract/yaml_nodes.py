@@ -265,7 +265,9 @@ class Page:
 
 
 _FILTERS = r"(?:\|\s*(?:s?quote|toString|to_json|string|int(?:64)?|trim|default(?:\s+(?:\"[^\"\n]*\"|[\w.]+)|\([^()\n]*\)))\s*)*"
-_VALUE_TAG = re.compile(r"\{\{-?\s*(?:\$?\.Values\.|\.(?=[A-Z][A-Z0-9_]*\b))?(?P<path>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\s*" + _FILTERS + r"-?\}\}")
+_VALUE_TAG = re.compile(
+    r"\{\{-?\s*(?:\$?\.Values\.|\.(?=[A-Z][A-Z0-9_]*\b))?(?P<path>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\s*" + _FILTERS + r"-?\}\}"
+)
 """A tag that only names a value: ``.Values.model | quote`` (Helm), ``vllm_model | default('x')`` (Jinja), ``.MODEL`` (Taskfile)."""
 
 
