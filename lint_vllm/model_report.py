@@ -16,7 +16,10 @@ from lint_vllm.source import Span
 
 
 def model_of(facts: Facts) -> Model | None:
-    """The model, where the launch names it: the release's default model, served when nothing is named, was not chosen."""
+    """The model, where the launch names it: the release's default model, served when nothing is named, was not chosen.
+    A lone file of variables counts as unknown too: what else the server is given stands elsewhere."""
+    if facts.launch.form == "env" and facts.launch.image is None:
+        return None
     if facts.args is not None and facts.args.model_span is None:
         return None
     return facts.model.value if isinstance(facts.model, Known) else None

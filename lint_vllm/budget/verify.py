@@ -79,7 +79,7 @@ def quantization(
     until = engine_data()["quantization_until"].get(method)
     if until is not None and version_key(release) >= version_key(until):
         return Refusal("quantization", f"quantization method {method} left vLLM in {until}", dests=("quantization",))
-    if asked is not None and stored is not None and asked != stored and contradicts(asked, stored):
+    if asked is not None and stored is not None and model.quantization_stated and contradicts(asked, stored):
         return Refusal(
             "quantization",
             f"the checkpoint is quantized with {stored}, --quantization asks for {asked}",

@@ -7,7 +7,6 @@ from dataclasses import field
 
 from lint_vllm.frozen import dataclass
 
-
 NAMED_AS_STORED = ("qwen/", "thebloke/", "hugging-quants/", "casperhansen/", "modelcloud/", "ista-daslab/")
 """Publishers whose model names say the method that their ``config.json`` states."""
 

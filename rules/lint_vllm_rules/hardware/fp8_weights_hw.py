@@ -45,6 +45,8 @@ def fp8_weights_hw(args: ArgumentSet, facts: Facts, options: object) -> Iterator
     model, found = model_of(facts), refusal(facts, "quantization_floor")
     if model is None or found is None or capability_of(facts) is None or found.message.split(" ", 1)[0] not in FP8:
         return
+    if not args.given("quantization") and not model.quantization_stated:
+        return
     yield Finding(
         value_place(args, "quantization"),
         f"{found.message}: it is refused when the engine is configured",

@@ -42,6 +42,8 @@ def quant_method_hw(args: ArgumentSet, facts: Facts, options: object) -> Iterato
     model, found = model_of(facts), refusal(facts, "quantization_floor")
     if model is None or found is None or capability_of(facts) is None or found.message.split(" ", 1)[0] in _FP8:
         return
+    if not args.given("quantization") and not model.quantization_stated:
+        return
     yield Finding(
         value_place(args, "quantization"),
         f"{found.message}: it is refused when the engine is configured",

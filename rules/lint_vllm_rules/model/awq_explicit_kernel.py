@@ -56,7 +56,14 @@ def awq_explicit_kernel(args: ArgumentSet, facts: Facts, options: object) -> Ite
         return
     method = str(argument.value)
     stored = model.quantization
-    if stored is None or stored.method != method or stored.bits != 4 or capability is None or not facts.release.sure:
+    if (
+        stored is None
+        or stored.method != method
+        or stored.bits != 4
+        or not model.quantization_stated
+        or capability is None
+        or not facts.release.sure
+    ):
         return
     if facts.release.at_least(_ONE_METHOD_SINCE[method]) or (stored.group_size or 128) not in (32, 64, 128):
         return

@@ -41,6 +41,9 @@ def fp8_kv_scales(args: ArgumentSet, facts: Facts, options: object) -> Iterator[
     if not model.exact or "kv" in model.id.lower().rsplit("/", 1)[-1] or args.value("calculate_kv_scales") is True:
         return
     stored = model.quantization.method if model.quantization is not None else None
+    per_tensor = stored == "fp8" and model.quantization is not None and model.quantization.block is None  # may hold scales
+    if per_tensor or (stored is not None and not model.quantization_stated):
+        return
     if stored not in (None, "awq", "gptq", "fp8", "bitsandbytes") or checkpoint_kv_dtype(model) is not None:
         return
     if refusal(facts, "kv_cache_dtype") is not None:

@@ -67,6 +67,8 @@ def max_model_len_gt_derived(args: ArgumentSet, facts: Facts, options: object) -
     argument, stated = args.get("max_model_len"), model_of(facts)
     if argument is None or argument.value_span is None or stated is None or argument.conditional:
         return
+    if args.launch.form == "env" and args.launch.wrapper is None:  # what else the server is given stands elsewhere
+        return
     asked = plain_number(argument.value)
     model = _overridden(args, stated)
     if asked is None or model is None:
@@ -79,6 +81,8 @@ def max_model_len_gt_derived(args: ArgumentSet, facts: Facts, options: object) -
     scaled = model is not stated or any(r.get("factor") for r in rope_parameters(model.text))
     severity = sure(facts, stated, dated=scaled)
     if _from_a_table(stated):
+        if stated.multimodal:
+            return
         severity = min(severity, Severity.WARNING)
     fits = facts.rebudget({"max_model_len": limit}).outcome != "arg_error"
     edits = replace_value(argument, str(limit))

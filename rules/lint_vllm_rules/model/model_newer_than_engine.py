@@ -30,7 +30,10 @@ from lint_vllm.rule import Applicability, ArgumentSet, Bad, Facts, Finding, Fix,
             "docker run --gpus all --ipc=host vllm/vllm-openai:v0.13.0 zai-org/GLM-4.7-Flash\n",
             mark="zai-org/GLM-4.7-Flash",
         ),
-        Bad("vllm serve zai-org/GLM-4.7-Flash\n", mark="zai-org/GLM-4.7-Flash", facts={"vllm_version": "0.15.1"}),
+        Bad(
+            "docker run --gpus all --ipc=host vllm/vllm-openai:v0.15.1 --model zai-org/GLM-4.7-Flash\n",
+            mark="zai-org/GLM-4.7-Flash",
+        ),
         Bad(
             "from vllm import LLM\n\nllm = LLM('openai/gpt-oss-20b')\n",
             name="run.py",
@@ -66,14 +69,17 @@ def model_newer_than_engine(args: ArgumentSet, facts: Facts, options: object) ->
             return
     elif reads is False and brings_code(model) is None and not _mistral_format(model):
         since = type_since(model.model_type)
-        if since is None or args.value("trust_remote_code") is True:
+        updated = "transformers" in args.launch.source.text  # the file brings its own
+        if since is None or args.value("trust_remote_code") is True or updated or not official_image(facts):
             return
         needed = f"with transformers {since}"
         reason = f"{model.model_type} joined transformers in {since}; vLLM {release} came with {transformers_of(release)}"
-        certain = official_image(facts)
+        certain = True
     else:
         return
-    severity = sure(facts, model) if certain else Severity.WARNING
+    # a lock file of the repository may belong to another part of it
+    elsewhere = facts.release.span is None and facts.release.origin.endswith((".lock", ".txt", ".toml"))
+    severity = sure(facts, model) if certain and not elsewhere else Severity.WARNING
     yield Finding(
         model_place(args),
         f"{model.id} is newer than vLLM {release} ({facts.release.origin}): {reason}; it is refused when the model is configured",

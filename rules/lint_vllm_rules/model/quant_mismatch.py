@@ -53,7 +53,7 @@ def quant_mismatch(args: ArgumentSet, facts: Facts, options: object) -> Iterator
         return
     stored = model.quantization.method if model is not None and model.quantization is not None else None
     asked = argument.value.lower()
-    if model is None or stored is None or stored == "gguf" or args.given("hf_overrides"):
+    if model is None or stored is None or not model.quantization_stated or args.given("hf_overrides"):
         return
     gone = method_removed_in(asked)
     if gone is not None and facts.release.at_least(gone):

@@ -14,7 +14,8 @@ from lint_vllm.edits import replace_value
 from lint_vllm.examples import compose
 from lint_vllm.facts.conversation import family_of
 from lint_vllm.facts.served import parser_span
-from lint_vllm.rule import Applicability, ArgumentSet, Bad, Facts, Finding, Fix, Good, Known, Severity, rule
+from lint_vllm.model_report import model_of
+from lint_vllm.rule import Applicability, ArgumentSet, Bad, Facts, Finding, Fix, Good, Severity, rule
 
 
 @rule(
@@ -41,7 +42,7 @@ def reasoning_parser_wrong(args: ArgumentSet, facts: Facts, options: object) -> 
     argument = args.get("reasoning_parser")
     if argument is None or argument.value_span is None or not isinstance(argument.value, str) or not isinstance(args.model, str):
         return
-    if args.given("reasoning_parser_plugin") or args.given("chat_template") or not isinstance(facts.model, Known):
+    if args.given("reasoning_parser_plugin") or args.given("chat_template") or model_of(facts) is None:
         return
     family, release = family_of(args.model, "reasoning"), facts.release.version
     span = parser_span("reasoning", argument.value)

@@ -52,7 +52,12 @@ _CLIENT = 'client.chat.completions.create(model="Qwen/Qwen3-8B", messages=m, too
 def tool_parser_missing(args: ArgumentSet, facts: Facts, options: object) -> Iterator[Finding]:
     if args.form == "python" or not args.complete or args.launch.passage == "doc" or args.launch.wrapper is not None:
         return
-    if args.given("enable_auto_tool_choice") or args.given("tool_call_parser") or not isinstance(args.model, str):
+    if (
+        args.given("enable_auto_tool_choice")
+        or args.given("tool_call_parser")
+        or not isinstance(args.model, str)
+        or args.model_span is None
+    ):
         return
     names = args.value("served_model_name")
     served = [n for n in (names if isinstance(names, (list, tuple)) else [names]) if isinstance(n, str)] or [args.model]

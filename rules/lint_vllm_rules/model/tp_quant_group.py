@@ -61,7 +61,7 @@ _H200 = {"gpu": "NVIDIA H200", "gpu_count": "8"}
 )
 def tp_quant_group(args: ArgumentSet, facts: Facts, options: object) -> Iterator[Finding]:
     model, size, found = model_of(facts), count_of(args, "tensor_parallel_size"), refusal(facts, "quant_group")
-    if model is None or size is None or found is None or not model.exact:
+    if model is None or size is None or found is None or not model.quantization_stated:
         return
     argument = args.get("tensor_parallel_size")
     fixes: list[Fix] = []
