@@ -27,7 +27,7 @@ _SWITCHES = frozenset({"--rm", "--detach", "-it", "--privileged", "--init"})
     name="docker-flag-after-image",
     severity=Severity.ERROR,
     since="0.1",
-    sources=("vllm-project/vllm#13946",),
+    sources=("llm-d/llm-d-inference-sim#533",),
     bad=(
         Bad(
             "docker run --ipc=host vllm/vllm-openai:v0.33.0 --gpus all --model Qwen/Qwen3-8B\n",

@@ -20,7 +20,7 @@ from lint_vllm.rule import ArgumentSet, Bad, Facts, Finding, Good, Known, Severi
     name="dp-world-size",
     severity=Severity.ERROR,
     since="0.1",
-    sources=("vllm==0.33.0 config/parallel.py ParallelConfig",),
+    sources=("vllm==0.33.0 config/parallel.py ParallelConfig", "vllm-project/vllm#17863"),
     bad=(
         Bad("vllm serve Qwen/Qwen3-8B -tp 2 --data-parallel-size 4\n", mark="4", facts={"gpu": "H100", "gpu_count": "4"}),
         Bad(pod("Qwen/Qwen3-8B", "--data-parallel-size=2", gpus="1"), name="pod.yaml", mark="2"),

@@ -33,7 +33,7 @@ _ENGINE = """  {name}:
     severity=Severity.INFO,
     since="0.1",
     strict=True,
-    sources=("vllm-project/vllm#10643",),
+    sources=("vllm-project/vllm#9198",),
     bad=(
         Bad(
             "services:\n" + _ENGINE.format(name="a", extra="") + _ENGINE.format(name="b", extra=""),

@@ -21,7 +21,7 @@ _CARD = {"gpu": "RTX 4090", "gpu_count": "1", "vllm_version": "0.33.0"}
     name="concurrency-below-intent",
     severity=Severity.WARNING,
     since="0.1",
-    sources=("vllm==0.33.0 v1/core/kv_cache_planning.py", "vllm-project/vllm#22291"),
+    sources=("vllm==0.33.0 v1/core/kv_cache_planning.py", "tenstorrent/tt-xla#5874"),
     bad=(
         Bad("vllm serve Qwen/Qwen2.5-7B-Instruct --max-model-len 32768 --max-num-seqs 4\n", mark="4", facts=_CARD),
         Bad(
