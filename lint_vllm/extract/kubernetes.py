@@ -20,6 +20,7 @@ from lint_vllm.extract.processes import (
     Expansion,
     Process,
     integer,
+    is_engine_image,
     item_word,
     kubernetes_size,
     launches_of,
@@ -30,8 +31,9 @@ from lint_vllm.extract.processes import (
     visible_devices,
     words_of,
 )
-from lint_vllm.extract.references import Expanded, expand_kubernetes, with_expansion
+from lint_vllm.extract.references import Expanded, expand_kubernetes, interpolate, value_of, with_expansion
 from lint_vllm.extract.visit import Visit, name_of
+from lint_vllm.extract.workflows import environment_around
 from lint_vllm.extract.yaml_nodes import Mapping, Pair, Scalar, Sequence
 from lint_vllm.frozen import dataclass
 from lint_vllm.launch import Deployment, EnvVar, GpuRequest, Hint, Image, Launch, Mount, Port, Probe, Setting, Word
@@ -99,6 +101,30 @@ def lone_container(node: Mapping, visit: Visit) -> list[Launch]:
     pod = pod_at(node, visit)
     owner = f"{pod.kind}/{pod.name.value} " if pod.kind and pod.name else ""
     return container(node, pod, visit, f"{owner}{visit.site}")
+
+
+def named_service(node: Mapping, visit: Visit) -> list[Launch]:
+    """A service of GitLab CI: ``{name: vllm/vllm-openai:v0.9.1, command: [...]}``."""
+    from lint_vllm.extract.containers import parse_image
+
+    name = node.scalar("name")
+    if name is None or "services" not in visit.path or "image" in node or not isinstance(node.get("command"), Sequence):
+        return []
+    image = parse_image(name.word.content, name.word.unknown)
+    if not is_engine_image(image):
+        return []
+    env = environment_around(node, visit)
+    entry, command = node.pair("entrypoint"), node.pair("command")
+
+    def expand(text: Text) -> Expanded:
+        return interpolate(text, lambda variable: value_of(env, variable))
+
+    process = process_of([entry, command], _argv(entry, expand), _argv(command, expand) or (), name.span)
+    context = replace(visit.context(), env=env, image=image, deployment=Deployment("other", node.span, f"job:{node.span.start}"))
+    found = launches_of(process, context)
+    if found:
+        visit.mark(*(pair.value for pair in (entry, command) if pair))
+    return found
 
 
 def json_patch(node: Mapping, visit: Visit) -> list[Launch]:

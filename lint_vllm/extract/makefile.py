@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from lint_vllm.extract.context import Context, Extraction, Follower
 from lint_vllm.extract.shell import run_script
@@ -141,11 +142,18 @@ def _parameters(text: Text, found: re.Match[str]) -> dict[str, _Value]:
 
 
 _MAKE = re.compile(r"\$\$|\$\((?P<round>[^()$]*(?:\([^()]*\)[^()]*)*)\)|\$\{(?P<brace>[^{}]*)\}|\$(?P<single>[A-Za-z0-9@<^?*%+])")
+_INNER = r"(?:[^(),]|\([^()]*\))*"
+_MAKE_IF = re.compile(rf"\$\(if[ \t]+{_INNER},(?P<yes>{_INNER})(?:,(?P<no>(?:[^()]|\([^()]*\))*))?\)")
 _JUST = re.compile(r"\{\{\{\{|\{\{(?P<round>(?:(?!\}\}).)*)\}\}")
 
 
 def _expanded(text: Text, names: dict[str, _Value], just: bool, depth: int = 0) -> Pieces:
     """The text with make's (or just's) own references replaced; ``$$`` is the shell's dollar."""
+    if not just and depth <= _MAX_DEPTH and (chosen := _MAKE_IF.search(text.value)):
+        branches = [text[slice(*chosen.span(name))] for name in ("yes", "no") if chosen.group(name)]
+        inside = [replace(p, conditional=True) for branch in branches for p in _expanded(branch, names, just, depth + 1)]
+        before, after = text[: chosen.start()], text[chosen.end() :]
+        return (*_expanded(before, names, just, depth), *inside, *_expanded(after, names, just, depth + 1))
     pieces: list[Piece] = []
     last = 0
     for found in (_JUST if just else _MAKE).finditer(text.value):

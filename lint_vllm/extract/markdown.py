@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from lint_vllm.extract.context import Context, Extraction, Follower, Unreadable
+from lint_vllm.extract.registry import TELLTALE
 from lint_vllm.extract.shell_values import Scope, masked, names
 from lint_vllm.frozen import dataclass
 from lint_vllm.launch import Launch
@@ -21,6 +22,10 @@ _DIRECTIVE = re.compile(
     re.MULTILINE,
 )
 _PROMPT = re.compile(r"^(?P<prompt>[ \t]*(?:\([\w.-]+\)[ \t]*)?(?:[\w.@~:/-]*[$#%]|>|PS[^>\r\n]*>|❯|➜)[ \t]+)(?=\S)")
+_LOGGED = re.compile(
+    r"[ \t]*(?:\([\w ]+pid=\d+[^)]*\)[ \t]*)?(?:\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d|(?:INFO|DEBUG|WARNING|ERROR)[ \t:]+(?:\d\d-\d\d|\[))"
+)
+"""A line that a program printed with its time or level in front."""
 _SHELL = names(
     "bash sh shell console zsh shell-session shellsession terminal cmd batch dos powershell pwsh ps1 ps text txt plaintext output none ksh bat"
 )
@@ -76,9 +81,11 @@ def launches_in_document(text: Text, context: Context) -> Extraction:
     return Extraction(tuple(launches), problems)
 
 
+_WORTH = re.compile(TELLTALE.pattern.decode() + "|option_", re.IGNORECASE)
+
+
 def _worth_reading(value: str) -> bool:
-    lower = value.lower()
-    return "vllm" in lower or "--tensor-parallel-size" in lower or "--max-model-len" in lower or "option_" in lower
+    return _WORTH.search(value) is not None
 
 
 def fences(text: Text) -> Iterator[Fence]:
@@ -213,12 +220,18 @@ def _shell(code: Text, context: Context, scope: Scope) -> list[Launch]:
 
 
 def without_prompts(code: Text) -> Text:
-    """A console session as the script it was: with prompts in it, lines without one are output."""
+    """A console session as the script it was: lines of a log are output; with prompts in it, all lines without one are."""
     lines: list[Text] = []
     at = 0
+    logged = False
     for raw in code.value.splitlines(keepends=True):
-        lines.append(code[at : at + len(raw)])
+        if _LOGGED.match(raw):
+            logged = True
+        else:
+            lines.append(code[at : at + len(raw)])
         at += len(raw)
+    if logged:
+        code = Text.join(lines, code[:0])
     prompted = [_PROMPT.match(line.value) for line in lines]
     if not any(p is not None and not p.group().strip().startswith("#") for p in prompted):
         return code

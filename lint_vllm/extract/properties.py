@@ -10,7 +10,7 @@ from lint_vllm.extract.option_env import Option, settings_launch
 from lint_vllm.launch import Launch, Word
 from lint_vllm.source import SourceFile, Text
 
-_LINE = re.compile(r"^[ \t]*(?P<key>option\.[\w.-]+|engine)[ \t]*[=:][ \t]*(?P<value>[^\r\n]*?)[ \t]*$", re.MULTILINE)
+_LINE = re.compile(r"^[ \t]*(?P<key>option\.[\w.-]+|engine)[ \t]*[=:][ \t]*(?P<value>[^\r\n]*?)[ \t]*\r?$", re.MULTILINE)
 _VARIABLE = re.compile(r"\$\{?(\w+)\}?$")
 _PLACEHOLDER = re.compile(r"\{\{.*?\}\}|\$\{[^}]*\}|\{\w+\}")
 _SECTION = re.compile(r"^\[(\w+)\]|^---", re.MULTILINE)

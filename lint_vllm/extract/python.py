@@ -312,7 +312,7 @@ class Finder:
             self._add("text", value.text, 1, lambda: self._text(value, context))
 
     def called(self, node: ast.Call, call: Instance, function: Value) -> Value | None:
-        engine = _engine(function, call)
+        engine = _engine(function, call) or self._quoted_engine(node, call)
         if engine is not None:
             return self._engine_call(node, call, engine)
         name = call.name
@@ -365,6 +365,15 @@ class Finder:
             )
             self._add("engine", name_place, 2, lambda: [launch])
         return fields if engine != "LLM" else None
+
+    def _quoted_engine(self, node: ast.Call, call: Instance) -> str | None:
+        """An engine in a document's code that leaves the import out: ``LLM("org/m", max_model_len=4096)``."""
+        name = node.func.id if isinstance(node.func, ast.Name) else ""
+        if self.context.passage != "doc" or name not in ENGINES or call.keywords is None:
+            return None
+        from lint_vllm.extract.processes import proves_vllm
+
+        return name if proves_vllm(str(e.key.literal) for e in call.keywords.entries) else None
 
     def _callee(self, node: ast.Call) -> Text:
         """The last name of what is called: ``LLM`` of ``vllm.LLM``; the class of ``ray.remote(LLM).remote``."""

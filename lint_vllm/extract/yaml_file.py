@@ -125,11 +125,11 @@ def _recognisers() -> tuple[Recogniser, ...]:
     from lint_vllm.extract.compose import compose
     from lint_vllm.extract.helm import charts
     from lint_vllm.extract.keyed import keyed
-    from lint_vllm.extract.kubernetes import json_patch, lone_container, pods, task_container
+    from lint_vllm.extract.kubernetes import json_patch, lone_container, named_service, pods, task_container
     from lint_vllm.extract.vllm_config import config_file
     from lint_vllm.extract.workflows import tasks
 
-    return (compose, pods, *charts, lone_container, task_container, json_patch, config_file, tasks, keyed)
+    return (compose, pods, *charts, lone_container, task_container, named_service, json_patch, config_file, tasks, keyed)
 
 
 class _Walk:
@@ -196,7 +196,7 @@ class _Walk:
             return
         reader = reader_of(node, visit)
         if reader is not None:
-            from lint_vllm.extract.workflows import environment_around
+            from lint_vllm.extract.workflows import command_of, environment_around
 
             parent = visit.parents[-1] if visit.parents else None
             pair = parent.pair(str(visit.path[-1])) if parent is not None and visit.path else None
@@ -204,7 +204,7 @@ class _Walk:
             context = visit.context(block=block)
             if reader is _shell and parent is not None:
                 context = replace(context, env=MappingProxyType(environment_around(parent, visit)))
-            self.found += reader(node.word.content, context)
+            self.found += reader(command_of(node) if reader is _shell else node.word.content, context)
 
 
 def _is_test_suite(document: Node) -> bool:

@@ -1,0 +1,2 @@
+#!/bin/bash
+vllm serve "$MODEL" --port "${PORT:-8000}" "$@"
