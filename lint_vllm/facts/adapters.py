@@ -13,6 +13,9 @@ from lint_vllm.facts.models import mounts_of
 from lint_vllm.frozen import dataclass
 
 _REQUEST = re.compile(r"LoRARequest\(\s*(?P<args>[^()]{1,500})\)")
+_CONSTANT = re.compile(
+    r"""^(?P<name>[A-Za-z_]\w*)\s*(?::[^=\n]+)?=\s*(?P<quote>["'])(?P<text>[^"'\\\n]*)(?P=quote)""", re.MULTILINE
+)
 _TEXT = re.compile(r"""(?P<quote>["'])(?P<text>(?:(?!(?P=quote))[^\\\n])*)(?P=quote)""")
 
 
@@ -58,10 +61,20 @@ def _requested(facts: Facts) -> Iterator[str]:
     """Paths of ``LoRARequest("name", 1, "path")`` in the Python file of the launch."""
     if facts.launch.form != "python":
         return
-    for call in _REQUEST.finditer(facts.launch.source.text):
-        texts = [m["text"] for m in _TEXT.finditer(call["args"])]
-        if len(texts) >= 2:
-            yield texts[-1]
+    text = facts.launch.source.text
+    constants: dict[str, str] | None = None
+    for call in _REQUEST.finditer(text):
+        parts = [part.strip() for part in call["args"].split(",")]
+        named = [p.partition("=")[2].strip() for p in parts if p.startswith(("lora_path", "lora_local_path"))]
+        path = named[0] if named else parts[2] if len(parts) > 2 else ""
+        literal = _TEXT.fullmatch(path)
+        if literal is not None:
+            yield literal["text"]
+        elif path.isidentifier():
+            if constants is None:
+                constants = {m["name"]: m["text"] for m in _CONSTANT.finditer(text)}
+            if path in constants:
+                yield constants[path]
 
 
 def _rank(config: Mapping[str, Any]) -> int | None:

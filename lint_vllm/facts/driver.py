@@ -1,4 +1,5 @@
-"""The NVIDIA driver that a file installs or names: ``nvidia-driver-535-server``, ``cuda-drivers-550``, ``driver_version: 535``."""
+"""The NVIDIA driver that a file installs or names: ``nvidia-driver-535-server``, ``cuda-drivers-550``, ``driver_version: 535``, or the ``driver:`` table of a
+GPU operator."""
 
 from __future__ import annotations
 
@@ -9,7 +10,8 @@ from lint_vllm.source import SourceFile
 
 _STATED = re.compile(
     r"""\b(?:nvidia-(?:driver|headless|utils|dkms|open|kernel-open)(?:-no-dkms|-dkms|-kernel-source)?-|cuda-drivers-(?:fabricmanager-)?"""
-    r"""|NVIDIA-Linux-x86_64-|nvidia[-_]driver[-_]version["']?\s*[:=]\s*["']?|(?<![\w-])driver[-_]version["']?\s*[:=]\s*["']?)"""
+    r"""|NVIDIA-Linux-x86_64-|nvidia[-_]driver[-_]version["']?\s*[:=]\s*["']?|(?<![a-zA-Z])driver[-_]version["']?\s*[:=]\s*["']?"""
+    r"""|\bnvidia[ ]driver(?:[ ]version)?[ :=]+v?|\bdriver:\s*\n(?:[ \t]+[^\n]*\n){0,5}?[ \t]+version:\s*["']?)"""
     r"""(?P<version>\d{3}(?:\.\d+){0,2})\b""",
     re.IGNORECASE,
 )

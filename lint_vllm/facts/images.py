@@ -93,6 +93,15 @@ def same_software(name: str) -> str:
     return "/".join(parts)
 
 
+def built_for(release: str) -> tuple[tuple[int, int], ...]:
+    """Compute capabilities that the project's own CUDA builds of a release (wheel and image) hold machine code for."""
+    archs = ""
+    for entry in _data()["builds"]["vllm-cuda"]["history"]:
+        if version_key(entry["since"]) <= version_key(release):
+            archs = entry["archs"]
+    return tuple((int(a.split(".")[0]), int(a.split(".")[1])) for a in archs.split())
+
+
 @cache
 def _facts(name: str, tag: str | None, digest: str | None) -> ImageFacts | None:
     path = same_software(name)

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lint_vllm.facts.images import image_facts
-from lint_vllm.model_report import nvidia_card, shown
+from lint_vllm.facts.images import built_for, image_facts
+from lint_vllm.model_report import capability_of, model_place, nvidia_card, shown
 from lint_vllm.rule import Applicability, ArgumentSet, Bad, Facts, Finding, Fix, Good, Severity, rule
 
 _OLD = "docker run --gpus all --ipc=host vllm/vllm-openai:v0.8.5 --model Qwen/Qwen2.5-7B-Instruct\n"
@@ -31,6 +31,7 @@ _OLD = "docker run --gpus all --ipc=host vllm/vllm-openai:v0.8.5 --model Qwen/Qw
             mark="vllm/vllm-openai:v0.33.0",
             facts={"gpu": "Tesla V100-SXM2-32GB"},
         ),
+        Bad("vllm serve Qwen/Qwen2.5-7B-Instruct\n", facts={"gpu": "NVIDIA GeForce RTX 5090", "vllm_version": "0.8.5"}),
     ),
     good=(
         Good(_OLD.replace("0.8.5", "0.33.0"), facts={"gpu": "NVIDIA GeForce RTX 5090"}),
@@ -40,6 +41,8 @@ _OLD = "docker run --gpus all --ipc=host vllm/vllm-openai:v0.8.5 --model Qwen/Qw
 )
 def arch_not_in_build(args: ArgumentSet, facts: Facts, options: object) -> Iterator[Finding]:
     image, card, known = facts.launch.image, nvidia_card(facts), image_facts(facts.launch.image)
+    if image is None:
+        yield from _wheel(args, facts)
     if image is None or card is None or card.capability is None or known is None or known.device != "cuda":
         return
     if card.members or card.capability < (7, 0) or known.runs_on(card.capability) is not False:
@@ -57,4 +60,27 @@ def arch_not_in_build(args: ArgumentSet, facts: Facts, options: object) -> Itera
             ),
         ),
         severity=Severity.ERROR if known.official else Severity.WARNING,
+    )
+
+
+def _wheel(args: ArgumentSet, facts: Facts) -> Iterator[Finding]:
+    """The same for the wheel of a stated release; somebody may have compiled it for the card."""
+    capability, built = capability_of(facts), built_for(facts.release.version)
+    if (
+        capability is None
+        or capability < (7, 0)
+        or not built
+        or facts.release.certainty != "stated"
+        or args.launch.wrapper is not None
+    ):
+        return
+    if any(major == capability[0] and minor <= capability[1] for major, minor in built):
+        return
+    span = facts.release.span
+    yield Finding(
+        span if span is not None and span.source is args.launch.source else model_place(args),
+        f"the wheel of vLLM {facts.release.version} is built for compute capabilities {', '.join(shown(a) for a in built)}; the card has "
+        f"{shown(capability)}: the first kernel fails",
+        fixes=(Fix("use a release whose wheel is built for the card, or compile it", applicability=Applicability.DISPLAY),),
+        severity=Severity.WARNING,
     )

@@ -115,6 +115,8 @@ def _overridden(args: ArgumentSet, model: Model) -> Model | None:
     """The model with what the launch overrides; ``None`` where an override cannot be known."""
     if any(p.flag is not None and "rope" in p.flag for p in args.problems):
         return None  # what the launch means is said by a flag that this release does not take
+    if args.launch.form == "env" and not args.complete and not args.given("hf_overrides"):
+        return None  # variables that a command elsewhere reads, which may override the length
     overrides: dict[str, object] = {}
     for dest in ("hf_overrides", "rope_scaling", "hf_config_path", "config_format"):
         value = args.value(dest)
