@@ -13,6 +13,8 @@ from lint_vllm.known import Known
 from lint_vllm.launch import Deployment
 from lint_vllm.source import Span
 
+_CLUSTER_WRAPPERS = ("ray-serve", "verl")
+"""Programs that place their ranks on a cluster by themselves."""
 _CLUSTER_FLAGS = ("nnodes", "node_rank", "headless", "data_parallel_address", "master_addr")
 
 
@@ -68,7 +70,7 @@ def spans_nodes(args: ArgumentSet, facts: Facts) -> bool:
     deployment = facts.launch.deployment
     if deployment is not None and (deployment.multi_node or (deployment.nodes or 1) > 1):
         return True
-    if any(args.given(flag) for flag in _CLUSTER_FLAGS):
+    if facts.launch.wrapper in _CLUSTER_WRAPPERS or any(args.given(flag) for flag in _CLUSTER_FLAGS):
         return True
     return args.value("distributed_executor_backend") in ("ray", "external_launcher")
 

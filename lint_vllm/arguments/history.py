@@ -245,3 +245,9 @@ def newly_ambiguous(prefix: str, table: FlagTable) -> tuple[str, ...]:
     if prefix in table.by_flag:
         return (prefix,)
     return tuple(sorted(flag for flag in table.by_flag if flag.startswith(prefix)))
+
+
+def once_took_value(flag: str) -> bool:
+    """Whether a switch took a value in some known release (``--enable-chunked-prefill=false`` up to 0.8)."""
+    options = (load(release).by_flag.get(flag) for release in known_releases())
+    return any(option is not None and not option.is_switch for option in options)

@@ -60,7 +60,7 @@ def read_launch(launch: Launch, release: Known[str], config_reader: ConfigReader
     if launch.form == "python":
         return read_call(launch, release, table)
     found = _Reading(launch, release, table, config_reader).read()
-    delegate = dialect_of(table.release).delegates
+    delegate = dialect_of(table.release).delegates or _plugin_word(launch)
     if launch.form == "other":  # another program reads the words first: what it refuses is not known
         return replace(found, problems=(), late_problems=(), complete=False)
     if delegate is not None and any(word.value == delegate for word in launch.words):
@@ -68,6 +68,13 @@ def read_launch(launch: Launch, release: Known[str], config_reader: ConfigReader
         own = tuple(problem for problem in found.problems if problem.flag == delegate)
         return replace(found, problems=own, late_problems=(), complete=False)
     return found
+
+
+def _plugin_word(launch: Launch) -> str | None:
+    """The word by which a plug-in takes the command line over, in releases that do not know of it."""
+    from lint_vllm.arguments.causes import plugin_package
+
+    return next((word.value for word in launch.words if word.value.startswith("--") and plugin_package(word.value)), None)
 
 
 def read_in_folder(launch: Launch, version: str, folder: str | os.PathLike[str]) -> ArgumentSet:

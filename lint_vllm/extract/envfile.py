@@ -55,7 +55,9 @@ def extract(source: SourceFile, follow: Follower | None = None) -> Extraction:
 
         launch = option_launch(variables, context)
     launch = launch or arguments_launch(variables, context)
-    return Extraction((launch,) if launch is not None else ())
+    if launch is None:
+        return Extraction()
+    return Extraction((replace(launch, unresolved=(*launch.unresolved, "whoever reads these variables may add arguments")),))
 
 
 def variables_in(text: Text) -> Iterator[EnvVar]:

@@ -52,6 +52,7 @@ def _model_spec(spec: Mapping, parent: Mapping, visit: Visit) -> Launch:
             shm_size=shm,
             memory_request=kubernetes_size(spec.scalar("requestMemory")),
             memory_limit=kubernetes_size(spec.scalar("limitMemory")),
+            multi_node=deployment.multi_node or spec.string("raySpec", "enabled") == "true",
         ),
     )
 

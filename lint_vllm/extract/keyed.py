@@ -41,7 +41,7 @@ _FRAGMENT = re.compile(
 _PLAIN = re.compile(
     r"max-model-len|gpu-memory-utilization|tensor-parallel-size|max-num-seqs|max-num-batched-tokens|enforce-eager|^dtype"
 )
-"""Options whose value is never a mapping: where it is one, the keys describe options instead of giving them."""
+"""Options whose value is one word: where it is a mapping or a sentence, the keys describe options instead of giving them."""
 _MODEL_KEYS = (
     *("modelURL", "modelUrl", "model_source", "model_path", "modelPath", "model", "model_id", "modelId", "modelID", "model_tag"),
     *(
@@ -138,6 +138,8 @@ def _scattered(node: Mapping, visit: Visit) -> list[Launch]:
     pairs = [p for p in pairs if option_name(p.key.name) not in ("port", "host")]
     if len(pairs) < 2 or not proves_vllm([p.key.name for p in pairs]) or not is_engine_image(image_of(node)):
         return []
+    if any(_PLAIN.search(option_name(p.key.name)) and _describes(p.value) for p in pairs):
+        return []
     settings = tuple(setting_of(pair, pair.key.page.conditional(node, pair.key)) for pair in pairs)
     return [chart_launch(pairs[0].key.span, node.span, node, visit, settings, (), program_of(visit, node))]
 
@@ -152,7 +154,7 @@ def _says_vllm(node: Mapping, visit: Visit) -> bool:
 
 def _is_option_map(name: str, value: Mapping, node: Mapping, visit: Visit) -> bool:
     keys = [key for key, _ in value]
-    if any(isinstance(p.value, Mapping) and _PLAIN.search(option_name(k)) for k, p in value) or _has_options_inside(value):
+    if any(_PLAIN.search(option_name(k)) and _describes(p.value) for k, p in value) or _has_options_inside(value):
         return False
     if any(_TRAINING.match(key) for key in keys):
         return False
@@ -163,6 +165,13 @@ def _is_option_map(name: str, value: Mapping, node: Mapping, visit: Visit) -> bo
     return proves_vllm(
         keys, 1 if named or dashed else 3, named=_says_vllm(node, visit) or "vllm" in name.lower() or "engine" in name
     )
+
+
+def _describes(value: Node) -> bool:
+    """Whether something says about an option in words or entries what values it had: a schema, a record of a measurement."""
+    if isinstance(value, Mapping):
+        return True
+    return isinstance(value, Scalar) and not value.templated and value.value.strip().count(" ") > 1 and "$" not in value.value
 
 
 def _has_options_inside(value: Mapping) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import re
-from bisect import bisect_left
+from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
@@ -142,22 +142,26 @@ def _parser() -> Parser:
     return Parser(Language(tree_sitter_bash.language()))
 
 
+_WIDE = re.compile(r"[^\x00-\x7f]")
+
+
 class _Places:
     """Character offsets of tree nodes, which count bytes."""
 
     def __init__(self, value: str) -> None:
         self.data = value.encode("utf-8", "surrogatepass")
-        self.starts: list[int] | None = None
+        self.wide: list[int] = []
+        """Bytes that end a character of several bytes, in order, once for each byte that it has beyond one."""
         if len(self.data) != len(value):
-            starts, at = [], 0
-            for char in value:
-                starts.append(at)
-                at += len(char.encode("utf-8", "surrogatepass"))
-            starts.append(at)
-            self.starts = starts
+            extra = 0
+            for found in _WIDE.finditer(value):
+                size = len(found.group().encode("utf-8", "surrogatepass"))
+                end = found.start() + extra + size
+                self.wide += [end] * (size - 1)
+                extra += size - 1
 
     def index(self, byte: int) -> int:
-        return byte if self.starts is None else bisect_left(self.starts, byte)
+        return byte - bisect_right(self.wide, byte)
 
 
 @dataclass(slots=True)
@@ -425,7 +429,13 @@ class _Run:
         return node.type == "command" and re.match(r"--?[A-Za-z]", self._text(node)) is not None
 
     def _lose(self, previous: Node, node: Node) -> None:
-        between = self.script.value[self._range(previous)[1] : self._range(node)[0]]
+        end = self._range(previous)[1]
+        between = self.script.value[end : self._range(node)[0]]
+        line = self.script.value[self.script.value.rfind("\n", 0, end) + 1 : end]
+        if any(char in self.script.holes for char in line):  # what ends the line before is filled in elsewhere, a backslash perhaps
+            launch = self.shared.launches[-1]
+            self.shared.launches[-1] = replace(launch, unresolved=(*launch.unresolved, "where the command ends is not known"))
+            return
         inner = node
         while inner.type == "redirected_statement" and inner.child_count:
             inner = inner.children[0]

@@ -214,9 +214,11 @@ class Script:
 
 
 _TEMPLATE = re.compile(
-    r"\$?\{\{(?:(?!\}\}).)*\}\}|\{%(?:(?!%\}).)*%\}|\{#(?:(?!#\}).)*#\}|<[A-Za-z_][\w.:/-]*(?: [\w.:/-]+){0,5}>(?![\w&|;(])",
+    r"\$?\{\{(?:(?!\}\}).){0,4000}\}\}|\{%(?:(?!%\}).){0,4000}%\}|(?<!\$)\{#(?:(?!#\})[^\n])*#\}"
+    r"|<[A-Za-z_][\w.:/-]*(?: [\w.:/-]+){0,5}>(?![\w&|;(])|(?<!\S)(?:\.\.\.|\u2026)(?![^\s\"'])",
     re.DOTALL,
 )
+_MAY_HOLD = re.compile(r"\{[{%#]|<[A-Za-z_]|\.\.\.|\u2026")
 _CONTROL = re.compile(
     r"(?:\{\{-?\s*|\{%[-+]?\s*)(/\*|if|else|elif|elseif|end|endif|endfor|endwith|range|for|with|define|block|set|include\s+\"[^\"]*checksum)\b|\{#"
 )
@@ -226,20 +228,18 @@ _ASSIGNS = re.compile(r"\{\{-?\s*(?:\$\w+\s*:?=|/\*)")
 def masked(text: Text, placeholders: bool = True) -> Script:
     """A script whose template expressions are holes; text between a template's ``if`` and ``end`` is optional.
 
-    ``{{ .Values.x }}``, ``${{ inputs.x }}``, ``{{ jinja }}`` and, in documents, ``<model>`` are holes.
+    ``{{ .Values.x }}``, ``${{ inputs.x }}``, ``{{ jinja }}``, an ellipsis that stands for more arguments and, in documents,
+    ``<model>`` are holes.
     """
     value = text.value
-    if "{{" not in value and "{%" not in value and "{#" not in value and not (placeholders and "<" in value):
+    if _MAY_HOLD.search(value) is None:
         return Script(text)
     pieces: list[Piece] = []
     last, depth = 0, 0
     for match in _TEMPLATE.finditer(value):
         start, end = match.span()
         found = match.group()
-        if found[0] == "<":
-            if not placeholders or not _placeholder(value, start):
-                continue
-        elif found.startswith("{#") and ((start and value[start - 1] == "$") or "\n" in found):
+        if found[0] == "<" and (not placeholders or not _placeholder(value, start)):
             continue
         control = _CONTROL.match(found) or _ASSIGNS.match(found)
         if control:

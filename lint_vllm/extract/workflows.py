@@ -93,6 +93,23 @@ def argv_of(pair: Pair) -> list[Word]:
     return [item.word for item in listed if isinstance(item, Scalar)]
 
 
+def command_of(scalar: Scalar) -> Text:
+    """A command in one string. A folded one is the one line that it was meant to be: YAML keeps the line breaks before indented
+    lines, whoever divides the string into words does not."""
+    command = scalar.word.content
+    if not scalar.style.startswith(">"):
+        return command
+    parts: list[Text] = []
+    at = 0
+    for found in _INDENTED_OPTION.finditer(command.value):
+        parts += [command[at : found.start()], Text.placed(" ", command[found.start() : found.start() + 1].span)]
+        at = found.start() + 1
+    return Text.join([*parts, command[at:]], command[:0]) if parts else command
+
+
+_INDENTED_OPTION = re.compile(r"(?<!\\)\n(?=[ \t]+(?:-{1,2}[A-Za-z]|['\"]\{))")
+
+
 def script_of(pair: Pair) -> Text | None:
     """A script in one string, or in a list with one command an item."""
     value = pair.value
@@ -100,7 +117,7 @@ def script_of(pair: Pair) -> Text | None:
         inner = value.scalar("cmd")
         return inner.word.content if inner is not None else None
     if isinstance(value, Scalar):
-        return value.word.content
+        return command_of(value) if pair.key.name.endswith(("command", "cmd", "Command")) else value.word.content
     parts: list[Text] = []
     for item in value.items:
         scalar = item.scalar("cmd") if isinstance(item, Mapping) else item

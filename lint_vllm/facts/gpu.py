@@ -227,7 +227,8 @@ def _count(launch: Launch, options: Stated, comments: CommentFacts, settings: St
     requested = [
         Known(count, _RESOURCES.get(request.resource, request.resource), request.value_span)
         for request in (launch.deployment.gpus if launch.deployment is not None else ())
-        if (count := request.count if request.count is not None else (len(request.device_ids) or None)) is not None
+        if request.resource not in _SEVERAL_RANKS
+        and (count := request.count if request.count is not None else (len(request.device_ids) or None)) is not None
     ]
     visible = _visible(launch)
     if visible is not None:
@@ -239,7 +240,7 @@ def _count(launch: Launch, options: Stated, comments: CommentFacts, settings: St
         if len(given) == 1:
             reading = next(iter(given.values()))
             return Known(reading.count or 0, reading.origin, reading.hint.span)
-        node = {r.node_count: r for r in readings if r.node_count is not None}
+        node = {r.node_count: r for r in readings if r.node_count is not None and _modelled(r)}
         if len(node) == 1:
             reading = next(iter(node.values()))
             return Known(reading.node_count or 0, f"all GPUs of {reading.origin}", reading.hint.span)
@@ -248,6 +249,15 @@ def _count(launch: Launch, options: Stated, comments: CommentFacts, settings: St
     if settings.gpu_count is not None:
         return Known(settings.gpu_count, "settings")
     return Unknown(NO_COUNT)
+
+
+_SEVERAL_RANKS = ("aws.amazon.com/neuron", "aws.amazon.com/neurondevice", "huawei.com/Ascend910")
+"""Devices of which one may run several ranks (two cores or dies in one): their count says nothing about ranks."""
+
+
+def _modelled(reading: Reading) -> bool:
+    """Whether a machine's devices are cards that run one rank each."""
+    return reading.device is None and (not reading.cards or any(card.modelled for card in reading.cards))
 
 
 _RESOURCES = {"devices": "device reservation", "gres": "--gres"}

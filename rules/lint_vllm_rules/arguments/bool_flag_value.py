@@ -11,7 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lint_vllm.arguments.causes import cause_of
-from lint_vllm.arguments.history import negative_of
+from lint_vllm.arguments.history import negative_of, once_took_value
+from lint_vllm.judgement import softened
 from lint_vllm.rule import Applicability, ArgumentSet, Bad, Edit, Facts, Finding, Fix, Good, Problem, Severity, rule
 
 _TRUE, _FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
@@ -31,6 +32,7 @@ _TRUE, _FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
     good=(
         Good("vllm serve Qwen/Qwen3-8B --no-enable-prefix-caching\n"),
         Good('vllm serve Qwen/Qwen3-8B --enable-prefix-caching "$MORE"\n'),
+        Good("vllm serve Qwen/Qwen3-8B --enable-chunked-prefill=false\n", facts={"vllm_version": "0.7.3"}),
     ),
 )
 def bool_flag_value(args: ArgumentSet, facts: Facts, options: object) -> Iterator[Finding]:
@@ -42,6 +44,7 @@ def bool_flag_value(args: ArgumentSet, facts: Facts, options: object) -> Iterato
             problem.span,
             f"{problem.known_flag} is a switch and takes no value: argument parsing refuses {value!r}",
             fixes=tuple(_rewrite(problem, facts, value)),
+            severity=softened(facts, Severity.ERROR) if once_took_value(problem.known_flag) else Severity.ERROR,
         )
 
 

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 
 from lint_vllm.arguments.causes import cause_of
 from lint_vllm.examples import compose
+from lint_vllm.judgement import softened
 from lint_vllm.rule import Applicability, ArgumentSet, Bad, Edit, Facts, Finding, Fix, Good, Problem, Severity, rule
 
 
@@ -58,6 +59,7 @@ def json_value_format(args: ArgumentSet, facts: Facts, options: object) -> Itera
                     applicability=Applicability.SAFE if _edit(problem, wanted) else Applicability.DISPLAY,
                 ),
             ),
+            severity=softened(facts, Severity.ERROR),
         )
 
 

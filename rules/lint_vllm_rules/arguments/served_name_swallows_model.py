@@ -32,6 +32,8 @@ def served_name_swallows_model(args: ArgumentSet, facts: Facts, options: object)
     name = args.get("served_model_name")
     if name is None or len(name.words) < 2 or args.given("config") or not args.complete:
         return
+    if any(s.flag == "model" for s in args.launch.settings):  # a chart puts the model in front
+        return
     if not any(p.is_error and cause_of(p, args) in ("swallowed_model", "missing_model") for p in args.problems):
         return
     last = name.words[-1]

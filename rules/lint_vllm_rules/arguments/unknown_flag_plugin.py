@@ -32,6 +32,9 @@ from lint_vllm.rule import ArgumentSet, Bad, Facts, Finding, Fix, Good, Label, S
     ),
     good=(
         Good(
+            "docker run --gpus all vllm/vllm-omni:v0.16.0 vllm serve Tongyi-MAI/Z-Image-Turbo --omni --vae-use-tiling\n",
+        ),
+        Good(
             'FROM vllm/vllm-openai:v0.15.1\nRUN pip install vllm-omni==0.15.0\nCMD ["Qwen/Qwen-Image", "--omni"]\n',
             name="Dockerfile",
         ),

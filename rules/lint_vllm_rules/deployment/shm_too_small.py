@@ -12,7 +12,8 @@ from collections.abc import Iterator
 
 from lint_vllm.budget.quantity import GIB
 from lint_vllm.examples import compose, pod
-from lint_vllm.judgement import first_line, is_container, local_replicas, ranks_per_replica
+from lint_vllm.facts.images import image_facts
+from lint_vllm.judgement import first_line, is_container, local_replicas, ranks_per_replica, spans_nodes
 from lint_vllm.rule import Applicability, ArgumentSet, Bad, Facts, Finding, Fix, Good, Options, Severity, rule
 
 
@@ -37,6 +38,8 @@ class Limits(Options):
         Good(compose("Qwen/Qwen3-32B", "--tensor-parallel-size=2", extra="gpus: all\nshm_size: 16g"), name="compose.yaml"),
         Good(compose("Qwen/Qwen3-32B", "--tensor-parallel-size=${TP:?}", extra="gpus: all"), name="compose.yaml"),
         Good(compose("Qwen/Qwen3-8B", extra="gpus: all"), name="compose.yaml"),
+        Good(pod("Qwen/Qwen3-32B", "--tensor-parallel-size=2", "--distributed-executor-backend=ray", gpus="1"), name="pod.yaml"),
+        Good(pod("Qwen/Qwen3-32B", "--tensor-parallel-size=2").replace("nvidia.com/gpu", "huawei.com/Ascend910"), name="pod.yaml"),
     ),
 )
 def shm_too_small(args: ArgumentSet, facts: Facts, limits: Limits) -> Iterator[Finding]:
@@ -44,9 +47,11 @@ def shm_too_small(args: ArgumentSet, facts: Facts, limits: Limits) -> Iterator[F
     ranks, replicas = ranks_per_replica(args), local_replicas(args)
     if deployment is None or not is_container(deployment) or ranks is None or ranks * (replicas or 1) < 2:
         return
+    if facts.launch.form == "other" or spans_nodes(args, facts) or _no_gpu(facts):
+        return
     if deployment.ipc is not None or any(m.target.rstrip("/") == "/dev/shm" for m in deployment.mounts):
         return
-    if deployment.kind == "pod" and (not deployment.mounts_complete or deployment.resource_kind in _ADD_SHM):
+    if deployment.kind == "pod" and (not deployment.mounts_complete or deployment.resource_kind not in _AS_WRITTEN):
         return
     size = deployment.shm_size
     if size is None:
@@ -70,4 +75,19 @@ _ADVICE = {
     "compose": "add `ipc: host` (or `shm_size: 16g`)",
     "pod": "mount an emptyDir with `medium: Memory` at /dev/shm",
 }
-_ADD_SHM = ("LLMInferenceService", "LLMInferenceServiceConfig")
+_AS_WRITTEN = (
+    *(None, "Pod", "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "CronJob"),
+    *("LeaderWorkerSet", "InferenceService", "ServingRuntime", "ClusterServingRuntime"),
+)
+"""Kinds whose pods get the volumes that are written. Operators of others (KubeRay, Dynamo, llm-d) mount /dev/shm themselves."""
+
+
+def _no_gpu(facts: Facts) -> bool:
+    """Whether the ranks run on another device, whose communication is another one too, or on devices claimed elsewhere."""
+    deployment, image = facts.launch.deployment, image_facts(facts.launch.image)
+    if image is not None and image.device not in (None, "cuda", "rocm"):
+        return True
+    requests = deployment.gpus if deployment is not None else ()
+    return (deployment is not None and deployment.device_claims is not None) or any(
+        "/" in r.resource and not r.resource.startswith(("nvidia.com/", "amd.com/")) for r in requests
+    )

@@ -24,6 +24,8 @@ _CORE = (
     "Pod", "Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Job", "CronJob", "LeaderWorkerSet", "InferenceService", "ServingRuntime",
     "ClusterServingRuntime",
 )  # fmt: skip
+_RENDERED = (".tftpl", ".tmpl", ".tpl", ".j2")
+"""Templates whose reader (Terraform's provider, for one) types the values anew."""
 
 
 @rule(
@@ -44,11 +46,14 @@ _CORE = (
     good=(
         Good(pod("Qwen/Qwen3-8B", "--port", '"8000"'), name="pod.yaml"),
         Good(pod("Qwen/Qwen3-8B", "--port", "{{ .Values.port }}"), name="pod.yaml"),
+        Good(pod("Qwen/Qwen3-8B", "--port", "8000"), name="pod.tftpl"),
     ),
 )
 def yaml_type(args: ArgumentSet, facts: Facts, options: object) -> Iterator[Finding]:
     deployment = facts.launch.deployment
     if deployment is None or deployment.kind != "pod" or deployment.resource_kind not in _CORE:
+        return
+    if facts.launch.path.endswith(_RENDERED):
         return
     values = [v.value for v in facts.launch.env.values() if v.value is not None and v.source == "file"]
     for word in (*(deployment.command or ()), *deployment.args, *values):
