@@ -13,6 +13,7 @@ from pathlib import PurePosixPath
 from types import MappingProxyType
 
 from lint_vllm.extract.context import MAX_DEPTH, Follower
+from lint_vllm.extract.envfile import read_env_file
 from lint_vllm.extract.mounted import with_mounts
 from lint_vllm.extract.processes import (
     Expansion,
@@ -266,8 +267,8 @@ class Service:
         env: dict[str, EnvVar] = {}
         for project, body in reversed(self.layers):
             for path in _env_files(body.get("env_file"), project):
-                for name, word in project._read_env_file(path).items():
-                    env[name] = EnvVar(word, word, word.span, "env_file")
+                source = project.read(path)
+                env.update(read_env_file(Text.of(source)) if source is not None else {})
             listed = body.get("environment")
             if isinstance(listed, MapNode):
                 for name, pair in listed:

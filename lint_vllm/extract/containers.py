@@ -214,7 +214,7 @@ def _take(read: _Read, name: str, option: Word, value: Word, context: Context) -
     if span.end < span.start:
         span = option.span
     if name in ("-e", "--env"):
-        _take_env(read, value, context)
+        _take_env(read, value, context, span)
     elif name == "--env-file":
         read.env.update(_env_file(value, context))
     elif name == "--gpus":
@@ -244,15 +244,15 @@ def _take(read: _Read, name: str, option: Word, value: Word, context: Context) -
         read.fields[name[2:]] = value
 
 
-def _take_env(read: _Read, value: Word, context: Context) -> None:
+def _take_env(read: _Read, value: Word, context: Context, entry: Span) -> None:
     equals = value.value.find("=")
     if equals > 0:
-        variable = EnvVar(part(value, 0, equals), part(value, equals + 1), value.span, "shell")
+        variable = EnvVar(part(value, 0, equals), part(value, equals + 1), entry, "shell")
     elif value.unknown or not value.value:
         return
     else:
         outer = context.env.get(value.value)
-        variable = EnvVar(value, outer.value if outer else None, value.span, "shell")
+        variable = EnvVar(value, outer.value if outer else None, entry, "shell")
     read.env[variable.name.value] = variable
 
 

@@ -448,6 +448,9 @@ def _commanded(stage: _Stage, context: Context) -> list[Launch]:
     if entrypoint.words is None:
         inside = replace(inside, deployment=replace(deployment, command=()))
         return run_script(masked(entrypoint.script), inside)
+    if cmd is not None and cmd.words is None and not any(word.value for word in entrypoint.words):
+        # an emptied entry point: the shell runs the command
+        return run_script(masked(cmd.script), replace(inside, deployment=replace(deployment, command=())))
     arguments = cmd.words if cmd is not None and cmd.words is not None else ()
     inside = replace(inside, deployment=replace(deployment, command=entrypoint.words, args=arguments))
     if not entrypoint.words:

@@ -72,6 +72,8 @@ _MODEL_PATHS = (
 )
 
 
+_MEASURES = re.compile(r"num-(?:iters|prompts|warmups)|request-rate|dataset-(?:name|path)|(?:input|output)-len$")
+"""Options of a benchmark (``vllm bench latency``), which takes the engine's options beside its own."""
 _VALUED = {"max-model-len", "gpu-memory-utilization", "tensor-parallel-size", "max-num-seqs", "max-num-batched-tokens"}
 
 
@@ -84,7 +86,7 @@ def keyed(node: Mapping, visit: Visit) -> list[Launch]:
     several: list[Launch] = []
     for name, pair in node:
         value = pair.value
-        if visit.seen(value) or _TRAINING.match(name) or _FRAGMENT.search(name):
+        if visit.seen(value) or _TRAINING.match(name) or _FRAGMENT.search(name) or is_other_engine(name):
             continue
         if isinstance(value, Mapping):
             if _is_option_map(name, value, node, visit):
@@ -101,7 +103,9 @@ def keyed(node: Mapping, visit: Visit) -> list[Launch]:
     pairs = sorted([*maps, *(pair for pair, _ in lists)], key=lambda pair: pair.key.start)
     settings = tuple(setting for pair in maps for setting in options_of(pair.value))
     words = tuple(word for _, listed in lists for word in listed)
-    launch = chart_launch(pairs[0].key.span, node.span, node, visit, settings, words, program_of(visit, node), maps)
+    measured = any(_MEASURES.match(setting.flag) for setting in settings)
+    form: Form = "other" if measured else "chart"
+    launch = chart_launch(pairs[0].key.span, node.span, node, visit, settings, words, program_of(visit, node), maps, form)
     missing = tuple(reason for pair in pairs for reason in missing_parts(pair.value))
     return [*several, replace(launch, unresolved=(*launch.unresolved, *missing))]
 

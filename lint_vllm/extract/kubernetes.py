@@ -346,11 +346,10 @@ def environment(node: Mapping, visit: Visit) -> dict[str, EnvVar]:
     for item in node.items("envFrom"):
         if isinstance(item, Mapping):
             name = item.string("configMapRef", "name")
-            for data in config_maps(visit):
-                if name and _map_name(data[0]) == name:
-                    for key, pair in data[1]:
-                        if isinstance(pair.value, Scalar):
-                            env[key] = EnvVar(pair.key.word, pair.value.word, pair.span, "configmap")
+            for data in config_maps(visit, name):
+                for key, pair in data:
+                    if isinstance(pair.value, Scalar):
+                        env[key] = EnvVar(pair.key.word, pair.value.word, pair.span, "configmap")
     listed = node.get("env")
     if isinstance(listed, Mapping):
         for key, pair in listed:
@@ -377,19 +376,36 @@ _SOURCES = {"secretKeyRef": "secret", "configMapKeyRef": "configmap", "fieldRef"
 
 def _from_config_map(origin: Mapping, visit: Visit) -> Word | None:
     name, key = origin.string("configMapKeyRef", "name"), origin.string("configMapKeyRef", "key")
-    for document, data in config_maps(visit):
-        if name and key and _map_name(document) == name and (found := data.scalar(key)) is not None:
+    for data in config_maps(visit, name):
+        if key and (found := data.scalar(key)) is not None:
             return found.word
     return None
 
 
-def config_maps(visit: Visit) -> Iterator[tuple[Mapping, Mapping]]:
-    """The config maps of the same file, with their data."""
-    for document in visit.documents:
-        objects = document.items("items") if isinstance(document, Mapping) and document.string("kind") == "List" else [document]
-        for item in objects:
-            if isinstance(item, Mapping) and item.string("kind") == "ConfigMap" and (data := item.map("data")):
-                yield item, data
+def _objects(visit: Visit) -> dict[str, list[Mapping]]:
+    """The Kubernetes objects of the same file by their kind, lists opened."""
+    memo: dict[str, list[Mapping]] | None = visit.page.memo.get("objects")
+    if memo is None:
+        memo = {}
+        for document in visit.documents:
+            listed = document.items("items") if isinstance(document, Mapping) and document.string("kind") == "List" else [document]
+            for item in listed:
+                if isinstance(item, Mapping) and (kind := item.string("kind")) is not None:
+                    memo.setdefault(kind, []).append(item)
+        visit.page.memo["objects"] = memo
+    return memo
+
+
+def config_maps(visit: Visit, name: str | None) -> Iterator[Mapping]:
+    """The data of the config maps of this name in the same file."""
+    memo: dict[str | None, list[Mapping]] | None = visit.page.memo.get("config maps")
+    if memo is None:
+        memo = {}
+        for item in _objects(visit).get("ConfigMap", ()):
+            if (data := item.map("data")) is not None:
+                memo.setdefault(_map_name(item), []).append(data)
+        visit.page.memo["config maps"] = memo
+    yield from memo.get(name, ()) if name else ()
 
 
 def _map_name(document: Mapping) -> str | None:
@@ -454,7 +470,7 @@ def _deployment(node: Mapping, pod: Pod, visit: Visit, process: Process | None, 
         gpus=gpus,
         ipc=_word(spec.scalar("hostIPC")) if _is_true(spec.pair("hostIPC")) else None,
         mounts=mounts,
-        mounts_complete=complete,
+        mounts_complete=complete and pod.kind is not None,  # a chart's values say nothing of the pod that its templates make
         probes=tuple(_probes(node)),
         ports=tuple(_ports(node)),
         memory_limit=kubernetes_size(node.scalar("resources", "limits", "memory")),
@@ -616,15 +632,12 @@ def _ports(node: Mapping) -> Iterator[Port]:
 
 
 def _services(visit: Visit) -> tuple[Word, ...]:
-    names: list[Word] = []
-    for document in visit.documents:
-        objects = document.items("items") if isinstance(document, Mapping) and document.string("kind") == "List" else [document]
-        for item in objects:
-            if isinstance(item, Mapping) and item.string("kind") == "Service" and (item.string("apiVersion") or "v1") == "v1":
-                name = name_of(item)
-                if name is not None:
-                    names.append(name.word)
-    return tuple(names)
+    memo: tuple[Word, ...] | None = visit.page.memo.get("services")
+    if memo is None:
+        services = [item for item in _objects(visit).get("Service", ()) if (item.string("apiVersion") or "v1") == "v1"]
+        memo = tuple(name.word for item in services if (name := name_of(item)) is not None)
+        visit.page.memo["services"] = memo
+    return memo
 
 
 @lru_cache(maxsize=1)
@@ -677,9 +690,7 @@ def _mounted_script(process: Process, context: Context, visit: Visit) -> list[La
     for mount in deployment.mounts:
         if mount.kind != "configMap" or mount.source is None:
             continue
-        for document, data in config_maps(visit):
-            if _map_name(document) != mount.source:
-                continue
+        for data in config_maps(visit, mount.source):
             for key, pair in data:
                 if isinstance(pair.value, Scalar) and f"{mount.target.rstrip('/')}/{key}" in text and "vllm" in pair.value.value:
                     site = f"{context.site} {key}"
@@ -702,8 +713,8 @@ def _with_mounted_config(launch: Launch, visit: Visit) -> Launch:
         folder, _, key = path.rpartition("/")
         if mount.kind != "configMap" or mount.target.rstrip("/") != folder:
             continue
-        for document, data in config_maps(visit):
-            pair = data.pair(key) if _map_name(document) == mount.source else None
+        for data in config_maps(visit, mount.source):
+            pair = data.pair(key)
             if pair is not None and isinstance(pair.value, Scalar) and (settings := settings_in(pair.value.text)):
                 visit.mark(pair.value)
                 return replace(launch, settings=settings)

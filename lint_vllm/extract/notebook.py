@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 
@@ -126,8 +127,11 @@ class _Notebook:
             return value
         pieces: list[str] = []
         at = 0
+        quotes = [[m.start() for m in re.finditer(mark, value)] for mark in ('"""', "'''")]
         for found in _LINE_MAGIC.finditer(value):
-            if found.start() < at or _inside_literal(value, found.start()):
+            # Inside a string of several lines (counted, not parsed: the cell may be no Python yet).
+            inside = any(bisect_left(starts, found.start()) % 2 for starts in quotes)
+            if found.start() < at or inside:
                 continue
             start, end = found.end("before"), _line_end(value, found.end())
             self.magics[text[start : start + 1].span.start] = text[start:end]
@@ -208,12 +212,6 @@ def _line_end(value: str, at: int) -> int:
         newline = value.find("\n", at)
         if newline < 0:
             return len(value)
-        if not value[:newline].endswith("\\"):
+        if not value.endswith("\\", at, newline):
             return newline
         at = newline + 1
-
-
-def _inside_literal(value: str, at: int) -> bool:
-    """Whether a line stands inside a triple-quoted string (counted, not parsed: the cell may be no Python yet)."""
-    before = value[:at]
-    return before.count('"""') % 2 == 1 or before.count("'''") % 2 == 1

@@ -361,6 +361,7 @@ class Finder:
                 deployment=_with_devices(context),
                 unresolved=opened,
                 python_callable=engine,
+                wrapper=_library(call.name),
                 passage=self.context.passage,
             )
             self._add("engine", name_place, 2, lambda: [launch])
@@ -682,6 +683,12 @@ def _engine(function: Value, call: Instance) -> str | None:
                     return found
             holder = holder.receiver
     return None
+
+
+def _library(name: str) -> str | None:
+    """The library whose class of an engine's name it is (``verl.third_party.vllm.LLM``); ``None`` for vLLM's own."""
+    parts = name.split(".")
+    return parts[0] if parts[-1] in ENGINES and len(parts) > 2 and parts[0] and parts[0] not in _PACKAGES else None
 
 
 def _engine_name(name: str) -> str | None:

@@ -587,6 +587,7 @@ class Reader:
     def extend(self, many: Many, change: Value) -> None:
         if isinstance(change, (Many, Table)):
             added = each(replace(change, open=None)) or []
+            self._spend(len(added))
             conditional = self.depth > many.depth
             many.items.extend(Item(i.value, i.conditional or conditional) for i in list(added))
             many.open = many.open or change.open
@@ -612,10 +613,13 @@ class Reader:
 
     # -- expressions -----------------------------------------------------------------------------------------------
 
-    def evaluate(self, node: ast.expr) -> Value:
-        self.steps -= 1
+    def _spend(self, steps: int) -> None:
+        self.steps -= steps
         if self.steps < 0:
             raise _Exhausted
+
+    def evaluate(self, node: ast.expr) -> Value:
+        self._spend(1)
         handler = getattr(self, f"_of_{type(node).__name__}", None)
         if handler is None:
             for child in ast.iter_child_nodes(node):
@@ -836,6 +840,7 @@ class Reader:
 
     def operation(self, place: Text, left: Value, op: ast.operator, right: Value) -> Value:
         if isinstance(op, ast.Add) and isinstance(left, Many):
+            self._spend(len(left.items))
             result = Many(left.place, [Item(i.value, i.conditional) for i in left.items], left.open, self.depth)
             self.extend(result, right)
             return result

@@ -29,6 +29,7 @@ class _Table:
     start: int
     end: int
     pairs: list[Pair | tuple[Word, _Table]] = field(default_factory=list)
+    children: dict[str, _Table] = field(default_factory=dict)
 
 
 @dataclass
@@ -176,12 +177,11 @@ class _Parser:
 
 
 def _child(table: _Table, name: Word, at: int) -> _Table:
-    for pair in reversed(table.pairs):
-        if not isinstance(pair, Pair) and pair[0].value == name.value:
-            return pair[1]
-    child = _Table(at, at)
-    table.pairs.append((name, child))
-    return child
+    known = table.children.get(name.value)
+    if known is None:
+        known = table.children[name.value] = _Table(at, at)
+        table.pairs.append((name, known))
+    return known
 
 
 def _dotted(name: Text) -> list[Text]:

@@ -115,9 +115,11 @@ def launches_in_yaml(text: Text, context: Context, documents: tuple[Node, ...] =
 
 
 def _unique(launches: Iterable[Launch]) -> list[Launch]:
-    seen: dict[tuple[int, int, int], Launch] = {}
+    """Each launch once; a script that two containers run with other values is two."""
+    seen: dict[tuple[str, int, int, tuple[str, ...]], Launch] = {}
     for launch in launches:
-        seen.setdefault((launch.command.start, launch.command.end, len(launch.words)), launch)
+        values = tuple(word.value for word in launch.words)
+        seen.setdefault((launch.path, launch.command.start, launch.command.end, values), launch)
     return list(seen.values())
 
 

@@ -252,6 +252,9 @@ class Page:
     values: Callable[[str, bool], Scalar | None] | None = None
     """Looks a dotted path up: of a chart's ``.Values`` (second argument true), or of a play's variables."""
 
+    memo: dict[str, Any] = field(default_factory=dict, repr=False)
+    """What was looked up in all documents, under the name of who asked."""
+
     @property
     def source(self) -> SourceFile:
         return self.origin.source

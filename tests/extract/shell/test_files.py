@@ -220,7 +220,10 @@ def variables(text: str) -> tuple[Launch, ...]:
 def test_variables_that_spell_options() -> None:
     (launch,) = variables("APP=x\nGPU_MEMORY_UTILIZATION=0.95\nMAX_MODEL_LEN='4096'\nMODEL_ID=org/m # c\nMODEL_NAME=m\nTP_SIZE=4\n")
     assert settings(launch) == {
-        "model": "org/m", "gpu-memory-utilization": "0.95", "max-model-len": "4096", "tensor-parallel-size": "4",
+        "model": "org/m",
+        "gpu-memory-utilization": "0.95",
+        "max-model-len": "4096",
+        "tensor-parallel-size": "4",
     }
     assert (launch.form, launch.command.text, launch.block.line) == ("env", "GPU_MEMORY_UTILIZATION", 1)
     assert [s.value.value_span.text for s in launch.settings if s.value][2] == "4096"
