@@ -47,6 +47,13 @@ METHODS: Mapping[str, Mapping[str, Any]] = {
 }
 MIXERS = ["re:.*self_attn.*", "re:.*linear_attn.*", "re:.*mixer.*"]
 NOT_EXPERTS = ["re:^(?!.*experts).*$", "re:.*shared_expert.*"]
+MIXES: Mapping[str, list[str]] = {
+    "nothing": [],
+    "linear attention": ["re:.*linear_attn.*", "mtp*"],
+    "mixers": [*MIXERS, "mtp*"],
+    "all but routed experts": [*NOT_EXPERTS, "mtp*"],
+}
+"""What a checkpoint may leave 16-bit, least first."""
 
 
 def weights_group(
@@ -232,6 +239,32 @@ def unexplained(entry: Mapping[str, Any], published: int) -> float | None:
     return round(ratio, 3) if abs(ratio - 1) > 0.03 else None
 
 
+def mix_of(entry: Mapping[str, Any], stored: int, mtp: int) -> tuple[str, list[str]] | None:
+    """Which mix gives the stored size of a checkpoint that is known by its name only; None where none does within 2 %.
+
+    ``mtp``: parameters of its multi-token-prediction blocks, which are stored and, where a mix leaves them alone, 16-bit.
+    """
+    from lint_vllm.budget.architectures import build
+    from lint_vllm.budget.ledger import Indivisible, Ledger, NotModelled, Rank
+    from lint_vllm.budget.quantization import scheme_of
+    from lint_vllm.facts.catalogue import model_of
+
+    off: list[tuple[float, str, list[str]]] = []
+    for mix, skipped in MIXES.items():
+        stated = dict(entry["config"]["quantization_config"])
+        key = "modules_to_not_convert" if stated["quant_method"] in ("awq", "gptq") else "ignore"
+        stated[key] = sorted({*stated.get(key, ()), *skipped})
+        model = model_of({**entry, "kept": mix, "config": {**entry["config"], "quantization_config": stated}})
+        try:
+            built = build(model, Ledger(Rank(capability=(9, 0)), scheme_of(model.quantization, (9, 0))))
+        except (NotModelled, Indivisible):
+            return None
+        size = built.bytes + mtp * (2 if "mtp*" in skipped else 1)
+        off.append((abs(size / stored - 1), mix, stated[key]))
+    least = min(off, key=lambda one: one[0])
+    return (least[1], least[2]) if least[0] < 0.02 else None
+
+
 def names(records: list[Mapping[str, Any]]) -> Iterator[tuple[str, int]]:
     """Names and the record they mean; the first (most downloaded) record wins a name."""
     taken: set[str] = set()
@@ -266,6 +299,15 @@ def main(path: str) -> None:
             ratio = unexplained(entry, record["total_params"])
             if ratio is not None:
                 entry["unexplained"] = ratio
+        stored = record.get("safetensors_bytes") or int((record.get("repository_gib_stated") or 0) * 2**30)
+        if stored and entry.get("quantized_by_name") and not record["quantization_config"].get("kept_16bit"):
+            mix = mix_of(entry, stored, record.get("mtp_params") or 0) if "quantization_config" in entry["config"] else None
+            if mix is not None:
+                entry["kept"] = mix[0]
+                key = "modules_to_not_convert" if "modules_to_not_convert" in entry["config"]["quantization_config"] else "ignore"
+                entry["config"]["quantization_config"][key] = mix[1]
+        elif record.get("quantization_config", None) and record["quantization_config"].get("kept_16bit"):
+            entry["kept"] = record["quantization_config"]["kept_16bit"]
         line = json.dumps(entry, separators=(",", ":"), ensure_ascii=False).encode() + b"\n"
         places.append((len(body), len(line)))
         body += line

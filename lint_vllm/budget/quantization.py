@@ -25,6 +25,8 @@ FUSED: Mapping[str, str] = {
     "experts": "experts.0.gate_proj",
 }
 LAYER = re.compile(r"layers\.(\d+)\.(.+)")
+ROOTS = ("model.", "model.language_model.", "language_model.model.")
+"""What precedes ``layers.N.`` in the skip lists of checkpoints; vLLM maps all to its own (utils WeightsMapper)."""
 
 
 class Indivisible(Exception):
@@ -259,12 +261,23 @@ class Scheme:
         for short, whole in candidates:
             if layer is not None and any(self._matches(p, short) for p in self.by_layer.get(layer, ())):
                 return PLAIN
-            if any(self._matches(p, whole) for p in self.general):
+            tail = whole[len(ROOTS[0]) :]
+            wholes = [whole] if layer is None else [root + tail for root in ROOTS]
+            if any(self._matches(p, w) for p in self.general for w in wholes):
                 return PLAIN
         for targets, form in self.groups:
             if any(t == "Linear" or self._matches(t, w) or self._layer_target(t, s, layer) for t in targets for s, w in candidates):
                 return form
         return PLAIN
+
+    @property
+    def everything(self) -> Scheme:
+        """The same formats with nothing left alone but what no method quantizes."""
+        return replace(self, skipped=(), by_layer={}, general=())
+
+    def keeps(self, part: str) -> bool:
+        """Whether the skip list names a part of the model by its first word (``mtp``)."""
+        return any(name.removeprefix("re:").removeprefix(".*").removeprefix("model.").startswith(part) for name in self.skipped)
 
     @property
     def head(self) -> bool:

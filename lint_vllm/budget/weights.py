@@ -14,7 +14,7 @@ from lint_vllm.budget.architectures import build
 from lint_vllm.budget.engine_config import EngineConfig, Lora
 from lint_vllm.budget.ledger import CacheLayer, Ledger, Rank
 from lint_vllm.budget.quantity import GIB, Quantity
-from lint_vllm.budget.quantization import EightBit, Indivisible, Misaligned, NotModelled, Scheme, scheme_of
+from lint_vllm.budget.quantization import EightBit, Indivisible, Misaligned, NotModelled, Scheme, UNQUANTIZED, scheme_of
 from lint_vllm.budget.refusal import Refusal, RefusalKind
 from lint_vllm.budget.verify import expert_blocks
 from lint_vllm.facts.model import Model, Quantization
@@ -91,6 +91,20 @@ def stored_outline(config: EngineConfig) -> bool:
     return config.model.record is not None and config.model.quantization is not None
 
 
+def _everything(config: EngineConfig) -> Built | None:
+    """The model with every layer quantized that its method takes: the least that a checkpoint known by its name only can be."""
+    record = config.model.record or {}
+    if config.model.exact and not record.get("quantized_by_name"):
+        return None
+    scheme = scheme_for(config)
+    if not scheme.skipped:
+        return None
+    try:
+        return built(config.model, rank_of(config), scheme.everything, ("everything", config.quantization, config.lora is None))
+    except (NotModelled, Indivisible):
+        return None
+
+
 def built(model: Model, rank: Rank, scheme: Scheme, key: object) -> Built:
     """Build a model once for each split. Raises ``NotModelled`` and ``Indivisible``."""
     place = (id(model), rank, key)
@@ -161,6 +175,7 @@ def weights(config: EngineConfig) -> Weights | Refusal | Unknown:
             scheme_for(config),
             (config.quantization, config.online_quantization, config.lora is None),
         )
+        least = _everything(config) if stored_outline(config) else None
         draft, draft_caches, notes = _draft(config)
     except NotModelled as error:
         return Unknown(f"{error} is not modelled")
@@ -177,7 +192,7 @@ def weights(config: EngineConfig) -> Weights | Refusal | Unknown:
     if not main.exact:
         low, high = low * 0.95, high * 1.08
     if stored_outline(config):
-        high *= 1.1
+        low, high = float(least.bytes + draft) if least is not None else low, high * 1.1
         notes = (*notes, "the catalogue does not list which layers of this quantized checkpoint stay 16-bit")
     if config.model.record is not None and config.model.multimodal and "vision_config" not in config.model.config:
         low, high = low * 0.97, high * 1.03
@@ -235,7 +250,10 @@ def _own_block(config: EngineConfig) -> tuple[int, tuple[CacheLayer, ...]] | Non
         return None
     rank = rank_of(config)
     scheme = scheme_for(config)
-    main = built(model, rank, scheme, (config.quantization, config.online_quantization, config.lora is None))
+    key: object = (config.quantization, config.online_quantization, config.lora is None)
+    if scheme.keeps("mtp"):
+        scheme, key = UNQUANTIZED, "16-bit"
+    main = built(model, rank, scheme, key)
     layers = model.num_layers or 1
     fewer = (
         replace(model, text={**model.text, "num_hidden_layers": layers - 1}, num_layers=layers - 1)

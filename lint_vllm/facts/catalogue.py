@@ -129,7 +129,31 @@ def model_of(entry: Mapping[str, Any]) -> Model:
     return _model(entry, str(entry["id"]), "catalogue", True)
 
 
+KEPT_BY_HABIT = ("re:.*linear_attn.*", "mtp*")
+"""What publishers of 4-bit checkpoints leave alone in models with linear attention: the ignore lists of nvidia's NVFP4 checkpoints
+of Qwen3.5, LLM Compressor's example for Qwen3-Next, and the stored sizes of QuantTrio's AWQ ones."""
+
+
+def habitual(model: Model) -> Model:
+    """A quantized model of which only the method is known, with what its kind of publisher leaves 16-bit."""
+    stated, method = model.config.get("quantization_config"), model.quantization
+    if method is None or method.bits != 4 or not isinstance(stated, Mapping) or not model.text.get("linear_num_value_heads"):
+        return model
+    if model.record is not None and model.record.get("kept"):
+        return model
+    key = "modules_to_not_convert" if method.method in ("awq", "gptq") else "ignore"
+    names = stated.get(key)
+    kept = [*(names if isinstance(names, list) else ()), *KEPT_BY_HABIT]
+    config = {**model.config, "quantization_config": {**stated, key: list(dict.fromkeys(kept))}}
+    return from_config(config, model.id, model.origin, model.exact, model.record)
+
+
 def _model(entry: Mapping[str, Any], name: str, origin: str, exact: bool) -> Model:
+    built = _built(entry, name, origin, exact)
+    return habitual(built) if entry.get("quantized_by_name") else built
+
+
+def _built(entry: Mapping[str, Any], name: str, origin: str, exact: bool) -> Model:
     facts = {
         "license_gated": entry.get("gated"),
         "total_params": entry.get("total_params"),
@@ -196,7 +220,7 @@ def _quantized(model: Model, stated: Mapping[str, Any] | None) -> Model:
     if stated is None:
         return model
     config = {**model.config, "quantization_config": stated}
-    built = from_config(config, model.id, model.origin, False, model.record)
+    built = habitual(from_config(config, model.id, model.origin, False, model.record))
     return built if built.quantization is not None else replace(model, quantization=Quantization(str(stated["quant_method"])))
 
 

@@ -230,14 +230,22 @@ WINDOW_SWITCHES = (
 """Classes whose window counts only with ``use_sliding_window``."""
 
 
-def effective_text(config: Mapping[str, Any]) -> dict[str, Any]:
-    """The language part as vLLM sees it."""
+TIED_BY_CLASS = "tied_by_class"
+"""Set in a language part that is tied by its outer class's default alone: a checkpoint with an ``lm_head`` unties it."""
+
+
+def effective_text(config: Mapping[str, Any], bare: bool = False) -> dict[str, Any]:
+    """The language part as vLLM sees it. ``bare``: ``config`` is a whole ``config.json``, so what it leaves out is a default."""
     part, kind = text_part(config)
     text = filled(part, kind)
     if part is not config:
         # what the outer configuration states for the whole model; its tying wins over the part's (vllm==0.33.0 config/vllm.py)
-        if config.get("tie_word_embeddings") is not None:
-            text["tie_word_embeddings"] = config["tie_word_embeddings"]
+        tied = config.get("tie_word_embeddings")
+        if tied is None and bare and _multimodal(config):
+            tied = class_defaults().get(str(config.get("model_type") or ""), {}).get("tie_word_embeddings")
+            text[TIED_BY_CLASS] = tied is True
+        if tied is not None:
+            text["tie_word_embeddings"] = tied
         if config.get("quantization_config") is not None and part.get("quantization_config") is None:
             text["quantization_config"] = config["quantization_config"]
     kind = str(text.get("model_type") or kind)
@@ -386,7 +394,7 @@ def from_config(
 ) -> Model:
     """A model from the content of its ``config.json``. Missing facts stay ``None``; nothing is guessed from the name."""
     config = bounded(config)
-    text = effective_text(config)
+    text = effective_text(config, record is None)
     heads = positive(text.get("num_attention_heads"))
     hidden = positive(text.get("hidden_size"))
     head_dim = positive(text.get("head_dim"))

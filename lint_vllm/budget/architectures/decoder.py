@@ -13,7 +13,7 @@ from lint_vllm.budget.architectures import mixers
 from lint_vllm.budget.ledger import Ledger, NotModelled
 from lint_vllm.budget.quantization import round_up
 from lint_vllm.facts.model import Model
-from lint_vllm.facts.model_config import positive
+from lint_vllm.facts.model_config import TIED_BY_CLASS, positive
 
 Family = Mapping[str, Any]
 
@@ -227,6 +227,8 @@ def decoder(model: Model, family: Family, ledger: Ledger) -> None:
         headless = bool(model.architectures) and not any(a.endswith(HEADED) for a in model.architectures)
         if not (tied or headless):
             ledger.head(vocab, embed, flag(text, family.get("head_bias", False)))
+        elif text.get(TIED_BY_CLASS) and not headless:
+            ledger.uncertain += ledger.split(round_up(vocab, 64), "padded vocabulary") * embed * ledger.rank.item
         elif family.get("head_bias") and not headless:
             ledger.vector(ledger.split(round_up(vocab, 64), "padded vocabulary"))
 
