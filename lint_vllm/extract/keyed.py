@@ -55,6 +55,9 @@ _MODEL_KEYS = (
         "url",
         "model_name",
         "modelName",
+        "MODEL_ID",
+        "LLM_MODEL_ID",
+        "MODEL_NAME",
     ),
 )
 _MODEL_PATHS = (

@@ -21,7 +21,7 @@ _DIRECTIVE = re.compile(
     r"^(?P<indent>[ \t]*)(?:\.\.[ \t]+(?:code-block|code|sourcecode|prompt|parsed-literal|tab-code)::[ \t]*(?P<language>\S*)[^\r\n]*|(?P<plain>[^\r\n]*)::)[ \t]*\r?$",
     re.MULTILINE,
 )
-_PROMPT = re.compile(r"^(?P<prompt>[ \t]*(?:\([\w.-]+\)[ \t]*)?(?:[\w.@~:/-]*[$#%]|>|PS[^>\r\n]*>|❯|➜)[ \t]+)(?=\S)")
+_PROMPT = re.compile(r"^(?P<prompt>[ \t]*(?:\([\w.-]+\)[ \t]*)?(?:[\w.@~:/-]*[$#%]|(?<![ \t]{4})>|PS[^>\r\n]*>|❯|➜)[ \t]+)(?=\S)")
 _LOGGED = re.compile(
     r"[ \t]*(?:\([\w ]+pid=\d+[^)]*\)[ \t]*)?(?:\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d|(?:INFO|DEBUG|WARNING|ERROR)[ \t:]+(?:\d\d-\d\d|\[))"
 )

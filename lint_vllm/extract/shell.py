@@ -931,7 +931,7 @@ class _Run:
         try:
             root = _parser().parse(run.places.data).root_node
             printed = run._printed(root)
-            if printed is None and _worth_reading(inner.value):
+            if printed is None and self.context.passage != "doc" and _worth_reading(inner.value):
                 run._sequence(root.children)
             return printed
         finally:

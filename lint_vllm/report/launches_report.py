@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any, TypeAlias
 
-from lint_vllm.arguments.model import Argument
+from lint_vllm.arguments.model import Argument, ArgumentSet
 from lint_vllm.inspection import Case
 from lint_vllm.known import Known, Unknown
 from lint_vllm.launch import Setting
@@ -72,7 +72,7 @@ Written: TypeAlias = "tuple[str, str, bool, bool]"
 def _from_words(case: Case) -> Iterator[Written]:
     """The flags of the command line in order, also those that the release does not have."""
     read = {_place(argument.name_span): argument for argument in case.args.arguments if argument.name is not None}
-    model = case.args.model_span
+    model = None if _is_stray(case.args) else case.args.model_span
     words = case.launch.words
     at = 0
     while at < len(words):
@@ -83,7 +83,8 @@ def _from_words(case: Case) -> Iterator[Written]:
             continue
         argument = read.get(_place(word.content.span)) or read.get(_place(word.span))
         if argument is not None and "." not in flag:
-            yield written_name(argument), written_value(argument), argument.known, argument.conditional
+            known = all(w.unknown is None for w in (word, *argument.words))
+            yield written_name(argument), written_value(argument), known, argument.conditional
             at += len(argument.words)
             continue
         name = flag.lstrip("-")
@@ -104,7 +105,7 @@ def _from_settings(case: Case) -> Iterator[Written]:
         shown.add(_place(setting.name.content.span))
         value = setting.value
         known = value is None or value.unknown is None
-        yield _setting_name(setting), "true" if value is None else value.value, known, setting.conditional
+        yield _setting_name(setting), setting.written or ("true" if value is None else value.value), known, setting.conditional
     for argument in case.args.arguments:
         if argument.from_config and argument.setting is None and _place(argument.name_span) not in shown:
             yield written_name(argument), written_value(argument), argument.known, argument.conditional
@@ -147,13 +148,17 @@ def _model(case: Case) -> tuple[str | None, bool]:
     """The model that is meant, and whether it is not known. A stray value that vLLM would take for the model is not meant;
     one given in a way that this release ignores is."""
     args = case.args
-    stray = any(problem.kind in ("unknown", "removed") and problem.value == args.model for problem in args.problems)
-    named = args.get("model") if stray or args.model is None else None
+    named = args.get("model") if _is_stray(args) or args.model is None else None
     if named is not None and named.raw is not None:
         return named.raw, not named.known
     if isinstance(args.model, Unknown):
         return (args.model_span.text if args.model_span is not None else None), True
     return args.model, False
+
+
+def _is_stray(args: ArgumentSet) -> bool:
+    """Whether what vLLM would take for the model is the value of a flag that the release does not have."""
+    return any(problem.kind in ("unknown", "removed") and problem.value == args.model for problem in args.problems)
 
 
 def _end_line(case: Case) -> int:
