@@ -16,6 +16,8 @@ from types import MappingProxyType
 
 from lint_vllm.extract.compose import split_command
 from lint_vllm.extract.context import MAX_DEPTH, Context
+from lint_vllm.extract.kustomize import generated_map, mounted_files
+from lint_vllm.extract.mounted import MountedFiles
 from lint_vllm.extract.processes import (
     Expansion,
     Process,
@@ -240,6 +242,9 @@ def container(node: Mapping, pod: Pod, visit: Visit, site: str) -> list[Launch]:
         hints=pod.hints,
         deployment=_deployment(node, pod, visit, process, gpus),
     )
+    if context.deployment is not None and context.follow is not None:
+        files = mounted_files(visit, context.deployment.mounts)
+        context = replace(context, follow=MountedFiles(context.follow, files)) if files else context
     found = launches_of(process, context) if process else []
     if not found and process and image is None:
         found = _huggingface_server(node, process, context)
@@ -248,7 +253,7 @@ def container(node: Mapping, pod: Pod, visit: Visit, site: str) -> list[Launch]:
     if not found:
         found = variable_launches(context, served_model(node, visit))
     found = [_with_model(launch, node, visit) for launch in found]
-    found = [_with_mounted_config(launch, visit) for launch in found]
+    found = [_with_mounted_config(launch, visit, context) for launch in found]
     keys = [node.pair(key) for key in ("command", "args", "env")]
     missing = tuple(reason for pair in keys[:2] if pair for reason in missing_parts(pair.value))
     if missing:
@@ -350,6 +355,7 @@ def environment(node: Mapping, visit: Visit) -> dict[str, EnvVar]:
                 for key, pair in data:
                     if isinstance(pair.value, Scalar):
                         env[key] = EnvVar(pair.key.word, pair.value.word, pair.span, "configmap")
+            env.update(generated_map(visit, name).env)
     listed = node.get("env")
     if isinstance(listed, Mapping):
         for key, pair in listed:
@@ -379,6 +385,9 @@ def _from_config_map(origin: Mapping, visit: Visit) -> Word | None:
     for data in config_maps(visit, name):
         if key and (found := data.scalar(key)) is not None:
             return found.word
+    generated = generated_map(visit, name).env.get(key or "")
+    if generated is not None:
+        return generated.value
     return None
 
 
@@ -701,8 +710,8 @@ def _mounted_script(process: Process, context: Context, visit: Visit) -> list[La
     return found
 
 
-def _with_mounted_config(launch: Launch, visit: Visit) -> Launch:
-    """``--config`` that names a key of a config map in the same file which the container mounts: its options are settings."""
+def _with_mounted_config(launch: Launch, visit: Visit, context: Context) -> Launch:
+    """``--config`` that names a key of a config map which the container mounts: its options are settings."""
     from lint_vllm.extract.vllm_config import settings_in
 
     path = next((after.value for word, after in itertools.pairwise(launch.words) if word.value == "--config"), None)
@@ -718,7 +727,8 @@ def _with_mounted_config(launch: Launch, visit: Visit) -> Launch:
             if pair is not None and isinstance(pair.value, Scalar) and (settings := settings_in(pair.value.text)):
                 visit.mark(pair.value)
                 return replace(launch, settings=settings)
-    return launch
+    source = context.follow.read(path) if isinstance(context.follow, MountedFiles) else None
+    return replace(launch, settings=settings_in(Text.of(source))) if source is not None else launch
 
 
 def _with_model(launch: Launch, node: Mapping, visit: Visit) -> Launch:
