@@ -164,9 +164,10 @@ def _add_word(words: Sequence[Word], flag: str, value: str | None) -> tuple[Edit
     if quote and len(words) == 1 and " " in last.value:
         return ()
     joined_text = " ".join(pieces)
-    if before.strip(" \t") == "" and (re.search(r"\\[ \t]*\r?\n\Z", text[:line_start])):
+    line = re.fullmatch(r"(?P<indent>[ \t]*)(?:--?\w[\w.-]*[ \t]+)?", before)  # an option, or the value of one, on its own line
+    if line and re.search(r"\\[ \t]*\r?\n\Z", text[:line_start]):
         newline = "\r\n" if text[:line_start].endswith("\r\n") else "\n"
-        return (Edit(Span(source, last.span.end, last.span.end), f" \\{newline}{before}{joined_text}"),)
+        return (Edit(Span(source, last.span.end, last.span.end), f" \\{newline}{line['indent']}{joined_text}"),)
     return (Edit(Span(source, last.span.end, last.span.end), f" {joined_text}"),)
 
 

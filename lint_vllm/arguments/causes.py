@@ -8,7 +8,7 @@ import re
 from typing import Any, Literal
 
 from lint_vllm.arguments.history import choices
-from lint_vllm.arguments.model import ArgumentSet, Problem
+from lint_vllm.arguments.model import Argument, ArgumentSet, Problem
 from lint_vllm.arguments.tables import known_releases, load, table_release
 from lint_vllm.launch import Setting, Word
 from lint_vllm.packaged import data_text
@@ -41,6 +41,8 @@ _DOCKER = frozenset({
     "--gpus", "--ipc", "--shm-size", "--network", "--net", "--volume", "-v", "-p", "--publish", "--env", "-e", "--restart", "--runtime",
     "--ulimit", "--mount", "--rm", "--detach", "-it", "--privileged", "--init",
 })  # fmt: skip
+_DASHES = ("\u2010", "\u2011", "\u2012", "\u2013", "\u2014", "\u2212")
+"""Dashes that word processors make of a hyphen."""
 _JOINED = re.compile(r"-{1,2}[A-Za-z][\w.-]*[ \t]+\S")
 _PAIRS = re.compile(r"\s*[\w.-]+\s*=\s*[^,{}\[\]]+(,\s*[\w.-]+\s*=\s*[^,{}\[\]]+)*\s*\Z")
 _NUMBER = re.compile(r"[-+]?\d[\d.,_]*\s*[kKmMgGtT]?[bB]?\Z")
@@ -91,8 +93,7 @@ def choice_added_in(flag: str | None, value: str | None, release: str) -> str | 
         return None
     later = known_releases()
     for name in later[later.index(release) + 1 :] if release in later else ():
-        found = choices(flag, name)
-        if found is not None and value in found:
+        if value in (choices(flag, name) or load(name).values.get(flag.lstrip("-").replace("-", "_")) or ()):
             return name
     return None
 
@@ -105,15 +106,16 @@ def cause_of(problem: Problem, args: ArgumentSet) -> Cause:
         return "doubled"
     option = written_option(problem)
     written = option.value.split("=")[0] if option is not None else problem.flag or ""
-    if problem.kind in ("unknown", "removed", "stray", "ambiguous"):
-        if option is not None and _JOINED.match(option.value):
-            return "joined"
-        if args.launch.form == "image" and docker_option(written):
-            return "docker"
+    if option is not None and _JOINED.match(option.value) and _no_option_as_written(problem):
+        return "joined"
+    if problem.kind in ("unknown", "removed", "stray", "ambiguous") and args.launch.form == "image" and docker_option(written):
+        return "docker"
+    if problem.kind in ("unknown", "stray") and (written or problem.value or "").startswith(_DASHES):
+        return "typo"
     if problem.kind in ("unknown", "ambiguous", "bad_value", "stray"):
         if plugin_package(written):
             return "plugin"
-        if foreign_program(written):
+        if foreign_program(written) and not _short_alias(written, args):
             return "foreign"
     if problem.kind == "removed" or (problem.kind == "ambiguous" and problem.removed_in):
         return "removed"
@@ -136,6 +138,27 @@ def cause_of(problem: Problem, args: ArgumentSet) -> Cause:
     if problem.kind == "conflict":
         return "conflict"
     return "stray" if problem.kind == "stray" else "other"
+
+
+def swallowing_name(args: ArgumentSet) -> Argument | None:
+    """The ``--served-model-name`` that took the model as one more name, where no model is left."""
+    name = args.get("served_model_name")
+    if name is None or len(name.words) < 2 or not args.complete or args.given("config") or args.given("model"):
+        return None
+    if args.model_span is not None or any(setting.flag == "model" for setting in args.launch.settings):
+        return None
+    refused = any(p.is_error and cause_of(p, args) in ("swallowed_model", "missing_model") for p in args.problems)
+    return name if refused or "/" in name.words[-1].value else None
+
+
+def _no_option_as_written(problem: Problem) -> bool:
+    """Whether the parser made no option of the word: it refused it, or took it for a model or the start of a dotted key."""
+    return problem.kind in ("unknown", "removed", "stray", "ambiguous", "ignored", "missing_value") or problem.stage == "config"
+
+
+def _short_alias(written: str, args: ArgumentSet) -> bool:
+    """Whether one dash less makes it an option (``--tp`` for ``-tp``)."""
+    return written[1:] in load(table_release(args.release.value)[0]).by_flag
 
 
 def _value_cause(problem: Problem, args: ArgumentSet) -> Cause:

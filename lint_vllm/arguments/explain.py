@@ -245,9 +245,9 @@ class Explainer:
         return None
 
     @staticmethod
-    def option_as_model(model: str, span: Span, release: str) -> Problem:
+    def option_as_model(model: str, span: Span, release: str, words: tuple[Word, ...]) -> Problem:
         message = f"vLLM {release} takes {_short(model)!r} for the model: an option and its value are two words"
-        return Problem("bad_value", True, message, span, flag=model.split()[0], value=model, stage="config")
+        return Problem("bad_value", True, message, span, flag=model.split()[0], value=model, stage="config", words=words)
 
     def late_value(self, argument: Argument, message: str, expected: Iterable[str]) -> Problem:
         names = tuple(expected)

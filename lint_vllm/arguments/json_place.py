@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from typing import Literal
 
+from lint_vllm.arguments.model import Argument
 from lint_vllm.source import Span, Text
 
 _SPACE = re.compile(r"[ \t\r\n]*")
@@ -24,6 +26,31 @@ def json_value_span(text: Text, path: Sequence[str]) -> Span | None:
     """The value at ``path`` as written (strings with their quotes); an empty path is the whole value."""
     found = _find(text.value, tuple(path))
     return text[found[1][0] : found[1][1]].span if found else None
+
+
+def key_place(argument: Argument, key: str) -> Span | None:
+    """The key of a structured value, in JSON or as the carrier writes mappings (Python, YAML, escaped JSON)."""
+    return _place(argument, key, "key")
+
+
+def value_place(argument: Argument, key: str) -> Span | None:
+    """The plain value behind a key, as :func:`key_place` finds it."""
+    return _place(argument, key, "value")
+
+
+def _place(argument: Argument, key: str, group: Literal["key", "value"]) -> Span | None:
+    content = argument.words[-1].content if argument.words else None
+    found = None
+    if content is not None:
+        found = json_key_span(content, [key]) if group == "key" else json_value_span(content, [key])
+    if found is not None or argument.value_span is None:
+        return found
+    whole = argument.value_span
+    pattern = rf"(?<![\w.-])(?P<key>{re.escape(key)})(?![\w-])(?:\\?[\"'])?[ \t]*[:=][ \t]*(?P<value>[\w.+/-]*)"
+    places = list(re.finditer(pattern, whole.text))
+    if len(places) != 1 or not places[0][group]:
+        return None
+    return Span(whole.source, whole.start + places[0].start(group), whole.start + places[0].end(group))
 
 
 def _find(text: str, path: tuple[str, ...]) -> tuple[_Range | None, _Range] | None:

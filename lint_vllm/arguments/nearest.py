@@ -22,7 +22,7 @@ def distance(a: str, b: str, limit: int) -> int:
         if min(row) > limit:
             return limit + 1
         before, last = last, row
-    return last[-1]
+    return min(last[-1], limit + 1)
 
 
 def nearest(name: str, names: Iterable[str], most: int = 3) -> tuple[str, ...]:

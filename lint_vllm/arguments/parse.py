@@ -58,7 +58,8 @@ def read_launch(launch: Launch, release: Known[str], config_reader: ConfigReader
     """
     table = table_for(release.value).table
     if launch.form == "python":
-        return read_call(launch, release, table)
+        call = read_call(launch, release, table)
+        return call if launch.wrapper is None else replace(call, problems=(), late_problems=(), complete=False)
     found = _Reading(launch, release, table, config_reader).read()
     delegate = dialect_of(table.release).delegates or _plugin_word(launch)
     if launch.form == "other":  # another program reads the words first: what it refuses is not known
@@ -474,7 +475,8 @@ class _Reading:
         """What the configuration classes object to once the parser has accepted."""
         found = self._checks("config", values)
         if isinstance(model, str) and model.startswith("-") and span is not None:
-            found.append(self.explain.option_as_model(model, span, self.table.release))
+            word = next((word for word in self.launch.words if word.value_span == span), None)
+            found.append(self.explain.option_as_model(model, span, self.table.release, () if word is None else (word,)))
         seen = {problem.argument.dest for problem in found if problem.argument is not None}
         for dest in dict.fromkeys(argument.dest for argument in self.arguments):
             argument = self._given(dest)

@@ -80,7 +80,7 @@ def words_of(source: SourceFile, pieces: list[str]) -> tuple[Word, ...]:
     [
         ("vllm serve m --a 1\n", ["m", "--a", "1"], "--x", "2", "vllm serve m --a 1 --x 2\n"),
         ("vllm serve m --a=1\n", ["m", "--a=1"], "--x", "2", "vllm serve m --a=1 --x=2\n"),
-        ("vllm serve m \\\n  --a 1\n", ["m", "--a", "1"], "--x", None, "vllm serve m \\\n  --a 1 --x\n"),
+        ("vllm serve m \\\n  --a 1\n", ["m", "--a", "1"], "--x", None, "vllm serve m \\\n  --a 1 \\\n  --x\n"),
         ("vllm serve m \\\n  --a\n", ["m", "--a"], "--x", None, "vllm serve m \\\n  --a \\\n  --x\n"),
         (
             "args:\n  - m\n  - --a\n  - '1'\n",

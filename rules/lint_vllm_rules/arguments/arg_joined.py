@@ -11,9 +11,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from lint_vllm.arguments.causes import cause_of
+from lint_vllm.arguments.causes import cause_of, written_option
 from lint_vllm.examples import compose
-from lint_vllm.rule import Applicability, ArgumentSet, Bad, Edit, Facts, Finding, Fix, Good, Severity, rule
+from lint_vllm.rule import Applicability, ArgumentSet, Bad, Edit, Facts, Finding, Fix, Good, Severity, Span, rule
 
 
 @rule(
@@ -38,10 +38,14 @@ from lint_vllm.rule import Applicability, ArgumentSet, Bad, Edit, Facts, Finding
     ),
 )
 def arg_joined(args: ArgumentSet, facts: Facts, options: object) -> Iterator[Finding]:
-    for problem in args.problems:
-        if not problem.is_error or cause_of(problem, args) != "joined" or not problem.words:
+    seen: set[Span] = set()
+    for problem in (*args.problems, *args.late_problems):
+        if cause_of(problem, args) != "joined":
             continue
-        word = problem.words[0]
+        word = written_option(problem)
+        if word is None or word.value_span in seen:
+            continue
+        seen.add(word.value_span)
         match = re.match(r"(?P<flag>-{1,2}[\w.-]+)(?P<gap>[ \t]+)(?P<value>\S.*)\Z", word.value)
         edits: tuple[Edit, ...] = ()
         if match and not re.search(r"\s", match["value"]):
@@ -49,7 +53,7 @@ def arg_joined(args: ArgumentSet, facts: Facts, options: object) -> Iterator[Fin
             edits = (Edit(gap.span, "="),) if gap.verbatim() else ()
         yield Finding(
             word.value_span,
-            f"flag and value are one word here: the parser looks for a flag called {word.value.split()[0]!r} with a blank in it and refuses it",
+            f"flag and value are one word here: the parser finds no flag called {word.value!r}, and {word.value.split()[0]} is not set",
             fixes=(
                 Fix(
                     "join them by an equals sign, or make two items",

@@ -39,7 +39,7 @@ def bad_value(args: ArgumentSet, facts: Facts, options: object) -> Iterator[Find
     for problem in args.problems:
         cause = causes.get(id(problem))
         dest = (problem.known_flag or "").lstrip("-").replace("-", "_")
-        if (cause != "bad_value" or dest in _OWN_RULES) and not (cause == "stray" and only_stray):
+        if (cause != "bad_value" or dest in _OWN_RULES) and not (cause == "stray" and only_stray and not _is_prose(problem, args)):
             continue
         yield Finding(
             problem.span,
@@ -49,12 +49,21 @@ def bad_value(args: ArgumentSet, facts: Facts, options: object) -> Iterator[Find
         )
     for problem in args.late_problems:
         dest = (problem.known_flag or "").lstrip("-").replace("-", "_")
-        if problem.is_error and problem.kind == "bad_value" and dest not in _OWN_RULES:
+        if problem.is_error and problem.kind == "bad_value" and dest not in _OWN_RULES and cause_of(problem, args) == "bad_value":
             yield Finding(
                 problem.span,
                 f"vLLM {facts.release.version} parses this, and refuses it when it configures itself: {problem.message}",
                 severity=softened(facts, Severity.ERROR),
             )
+
+
+def _is_prose(problem: Problem, args: ArgumentSet) -> bool:
+    """Whether a document says in words what may follow (``other server arguments``)."""
+    if args.launch.passage != "doc":
+        return False
+    words = [word.value.isalpha() for word in args.launch.words]
+    at = next((n for n, word in enumerate(args.launch.words) if word.span == problem.span or word.value_span == problem.span), None)
+    return at is not None and words[at] and any(words[max(0, at - 1) : at] + words[at + 1 : at + 2])
 
 
 def _nearest(problem: Problem) -> Iterator[Fix]:

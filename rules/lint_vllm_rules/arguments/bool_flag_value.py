@@ -12,6 +12,7 @@ from collections.abc import Iterator
 
 from lint_vllm.arguments.causes import cause_of
 from lint_vllm.arguments.history import negative_of, once_took_value
+from lint_vllm.edits import remove_words
 from lint_vllm.judgement import softened
 from lint_vllm.rule import Applicability, ArgumentSet, Bad, Edit, Facts, Finding, Fix, Good, Problem, Severity, rule
 
@@ -62,6 +63,13 @@ def _rewrite(problem: Problem, facts: Facts, value: str) -> Iterator[Fix]:
         if between is not None and whole.text.strip("\"'").startswith("--"):
             quote = whole.text[0] if whole.text[:1] in "\"'" else ""
             edits = (Edit(whole, f"{quote}{target}{quote}"),)
+        elif len(problem.words) == 2:  # two items of a list, or of two lines
+            name, given = problem.words
+            removal = remove_words([given])
+            if target == name.value:
+                edits = removal
+            elif removal and name.editable is not None:
+                edits = (Edit(name.editable, target), *removal)
     yield Fix(
         f"write {target}",
         edits=edits,

@@ -35,14 +35,14 @@ from lint_vllm.rule import ArgumentSet, Bad, Facts, Finding, Fix, Good, Severity
 def flag_too_new(args: ArgumentSet, facts: Facts, options: object) -> Iterator[Finding]:
     if args.form == "python":
         return
-    for problem in args.problems:
+    for problem in (*args.problems, *args.late_problems):
         if not problem.is_error or cause_of(problem, args) != "too_new":
             continue
         what = problem.value if problem.kind == "bad_value" and problem.value else problem.flag or problem.span.text
         came = problem.introduced_in or choice_added_in(problem.known_flag, problem.value, facts.release.table)
         yield Finding(
             problem.span,
-            f"{what} first appears in vLLM {came}; {facts.release.version} ({facts.release.origin}) refuses it at argument parsing",
+            f"{what} first appears in vLLM {came}; {facts.release.version} ({facts.release.origin}) refuses it {'at argument parsing' if problem.stage == 'parser' else 'when it configures itself'}",
             fixes=(Fix(f"use vLLM {came} or later"), Fix("leave it out")),
             severity=softened(facts, Severity.ERROR),
         )

@@ -70,12 +70,7 @@ class Limits(Options):
 )
 def flag_typo(args: ArgumentSet, facts: Facts, limits: Limits) -> Iterator[Finding]:
     for problem in args.problems:
-        if (
-            not problem.is_error
-            or args.form == "python"
-            or problem.flag is None
-            or cause_of(problem, args) not in ("typo", "ambiguous")
-        ):
+        if not problem.is_error or args.form == "python" or cause_of(problem, args) not in ("typo", "ambiguous"):
             continue
         if problem.kind == "ambiguous":
             yield Finding(
@@ -83,14 +78,19 @@ def flag_typo(args: ArgumentSet, facts: Facts, limits: Limits) -> Iterator[Findi
             )
             continue
         near = problem.suggestions[0] if problem.suggestions else None
-        close = near is not None and _distance(_bare(problem.flag), _bare(near)) <= limits.max_distance
-        message = f"vLLM has no flag {problem.flag}; argument parsing refuses the launch"
+        close = near is not None and _distance(_bare(_wrong(problem)), _bare(near)) <= limits.max_distance
+        message = f"vLLM has no flag {_wrong(problem)}; argument parsing refuses the launch"
         if facts.release.certainty == "newer":
-            severity, message = Severity.INFO, f"no release up to {facts.release.table} has a flag {problem.flag}"
+            severity, message = Severity.INFO, f"no release up to {facts.release.table} has a flag {_wrong(problem)}"
         else:
             severity = Severity.ERROR if close or facts.release.sure else Severity.WARNING
         fixes = (_rename(problem, near, close and _unique(problem, limits)),) if near is not None else ()
         yield Finding(problem.span, message, fixes=fixes, severity=severity)
+
+
+def _wrong(problem: Problem) -> str:
+    """The flag as written; a word with another dash in front is none to the parser."""
+    return problem.flag or problem.value or ""
 
 
 def _rename(problem: Problem, flag: str, safe: bool) -> Fix:
@@ -101,7 +101,7 @@ def _rename(problem: Problem, flag: str, safe: bool) -> Fix:
 
 def _edits(problem: Problem, flag: str) -> tuple[Edit, ...]:
     """The name rewritten in place, with dashes on a command line and without them as a key of a file."""
-    written, wrong = problem.span.text, problem.flag or ""
+    written, wrong = problem.span.text, _wrong(problem)
     if written == wrong:
         return (Edit(problem.span, flag),)
     return (Edit(problem.span, _bare(flag)),) if written == wrong.lstrip("-") else ()
@@ -109,7 +109,7 @@ def _edits(problem: Problem, flag: str) -> tuple[Edit, ...]:
 
 def _unique(problem: Problem, limits: Limits) -> bool:
     """Whether only one known flag is that near."""
-    wanted = _bare(problem.flag or "")
+    wanted = _bare(_wrong(problem))
     return sum(_distance(wanted, _bare(flag)) <= limits.max_distance for flag in problem.suggestions) == 1
 
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lint_vllm.arguments.causes import cause_of
-from lint_vllm.rule import ArgumentSet, Bad, Facts, Finding, Fix, Good, Severity, Span, rule
+from lint_vllm.rule import ArgumentSet, Bad, Facts, Finding, Fix, Good, Problem, Severity, Span, rule
 
 
 @rule(
@@ -42,7 +42,7 @@ def json_quoting(args: ArgumentSet, facts: Facts, options: object) -> Iterator[F
     for problem in args.problems:
         if not problem.is_error or cause_of(problem, args) != "json_quoting":
             continue
-        span = _whole(problem.span)
+        span = _whole(_written(problem))
         flag = problem.known_flag or problem.flag
         yield Finding(
             span,
@@ -53,6 +53,12 @@ def json_quoting(args: ArgumentSet, facts: Facts, options: object) -> Iterator[F
             ),
         )
         return
+
+
+def _written(problem: Problem) -> Span:
+    """Where the value stands: for a reference, where it is defined (a line of a ``.env`` file)."""
+    word = problem.words[-1] if len(problem.words) > 1 else None
+    return word.defined if word is not None and word.defined is not None and word.value == problem.value else problem.span
 
 
 def _whole(span: Span) -> Span:

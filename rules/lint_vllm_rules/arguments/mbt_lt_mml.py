@@ -10,8 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from lint_vllm.budget.length import derived_length
 from lint_vllm.edits import remove_argument
-from lint_vllm.rule import Applicability, ArgumentSet, Bad, Facts, Finding, Fix, Good, Label, Severity, rule
+from lint_vllm.rule import Applicability, ArgumentSet, Bad, Facts, Finding, Fix, Good, Known, Label, Severity, rule
 
 
 @rule(
@@ -40,9 +41,9 @@ def mbt_lt_mml(args: ArgumentSet, facts: Facts, options: object) -> Iterator[Fin
     if batched is None or chunked is None or chunked.value is not False or chunked.conditional or batched.conditional:
         return
     length = args.value("max_model_len")
-    if not isinstance(length, int) or isinstance(length, bool):
-        length = facts.budget.derived_max_model_len
-    if not isinstance(batched.value, int) or length is None or batched.value >= length or batched.value_span is None:
+    if not args.given("max_model_len") and args.complete and isinstance(facts.model, Known):
+        length = derived_length(facts.model.value, facts.release.version)[0]
+    if not isinstance(batched.value, int) or not isinstance(length, int) or batched.value >= length or batched.value_span is None:
         return
     yield Finding(
         batched.value_span,

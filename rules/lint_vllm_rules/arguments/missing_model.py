@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lint_vllm.arguments.causes import cause_of
+from lint_vllm.arguments.causes import cause_of, swallowing_name
 from lint_vllm.rule import ArgumentSet, Bad, Facts, Finding, Fix, Good, Severity, rule
 
 
@@ -23,6 +23,7 @@ from lint_vllm.rule import ArgumentSet, Bad, Facts, Finding, Fix, Good, Severity
     bad=(Bad("vllm serve --max-model-len 8192 --port 8000\n", mark="vllm serve"),),
     good=(
         Good("vllm serve Qwen/Qwen3-8B --max-model-len 8192\n"),
+        Good("vllm serve --served-model-name chat Qwen/Qwen3-8B\n"),
         Good('vllm serve "$@"\n'),
         Good("vllm serve --config serve.yaml\n"),
     ),
@@ -35,7 +36,7 @@ def missing_model(args: ArgumentSet, facts: Facts, options: object) -> Iterator[
         or args.launch.wrapper
     ):
         return
-    if args.given("model") or args.model_span is not None or args.given("served_model_name"):
+    if args.given("model") or args.model_span is not None or swallowing_name(args) is not None:
         return
     if any(p.kind == "ignored" and p.flag == "model_tag" for p in args.problems):
         return

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from lint_vllm.arguments.causes import cause_of
 from lint_vllm.facts.images import image_facts
 from lint_vllm.rule import Applicability, ArgumentSet, Bad, Edit, Facts, Finding, Fix, Good, Severity, rule
 
@@ -44,7 +45,7 @@ def model_word_ignored(args: ArgumentSet, facts: Facts, options: object) -> Iter
         if problem.kind != "ignored" or not problem.words or problem.flag != "model_tag":
             continue
         word = problem.words[0]
-        if word.unknown is not None or args.given("model"):
+        if word.unknown is not None or args.given("model") or cause_of(problem, args) == "joined":
             continue
         bare = not word.quote and args.launch.form != "image"
         yield Finding(

@@ -8,15 +8,17 @@ Wrong when: the draft model declares its own number of tokens.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from lint_vllm.arguments.history import key_history, valid_keys
-from lint_vllm.arguments.json_place import json_key_span
-from lint_vllm.arguments.nearest import nearest
+from lint_vllm.arguments.json_place import key_place
+from lint_vllm.arguments.nearest import distance, nearest
 from lint_vllm.judgement import softened
-from lint_vllm.rule import Argument, ArgumentSet, Bad, Facts, Finding, Fix, Good, Severity, Span, rule
+from lint_vllm.rule import Applicability, ArgumentSet, Bad, Edit, Facts, Finding, Fix, Good, Severity, Span, rule
 
 _DECLARES_LENGTH = ("mtp", "suffix")
+_SLIP = 2
+"""Edits up to which a name is a slip of the pen."""
 
 
 @rule(
@@ -57,10 +59,11 @@ def spec_config_key(args: ArgumentSet, facts: Facts, options: object) -> Iterato
         gone = history.removed_before(facts.release.table) if history is not None else None
         when = f", first in {came}" if came else f", gone since {gone}" if gone else ""
         near = nearest(key, sorted(known))
+        place = key_place(argument, key)
         yield Finding(
-            _key_span(argument, key),
+            place or argument.value_span or argument.name_span,
             f"speculative configuration has no key {key!r} in vLLM {facts.release.version}{when}: refused when the engine is configured",
-            fixes=tuple(Fix(f"write {n!r}") for n in near[:1]),
+            fixes=tuple(_renamed(key, n, place, given) for n in near[:1]),
             severity=softened(facts, Severity.ERROR),
         )
     method = str(given.get("method") or "")
@@ -75,9 +78,9 @@ def spec_config_key(args: ArgumentSet, facts: Facts, options: object) -> Iterato
         )
 
 
-def _key_span(argument: Argument, key: str) -> Span:
-    for word in argument.words[-1:]:
-        found = json_key_span(word.content, [key])
-        if found is not None:
-            return found
-    return argument.value_span or argument.name_span
+def _renamed(key: str, near: str, place: Span | None, given: Mapping[str, object]) -> Fix:
+    exact = place is not None and place.text == key and near not in given
+    edits = (Edit(place, near),) if exact and place is not None else ()
+    meant = bool(edits) and distance(key, near, _SLIP) <= _SLIP
+    applicability = Applicability.SAFE if meant else Applicability.UNSAFE if edits else Applicability.DISPLAY
+    return Fix(f"write {near!r}", edits, applicability)

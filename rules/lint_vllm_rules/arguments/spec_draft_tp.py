@@ -10,9 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lint_vllm.arguments.json_place import json_value_span
+from lint_vllm.arguments.json_place import value_place
 from lint_vllm.judgement import count_of
-from lint_vllm.rule import Applicability, ArgumentSet, Bad, Edit, Facts, Finding, Fix, Good, Severity, rule
+from lint_vllm.rule import Applicability, Argument, ArgumentSet, Bad, Edit, Facts, Finding, Fix, Good, Severity, Span, rule
+
+_KEY = "draft_tensor_parallel_size"
 
 
 @rule(
@@ -43,16 +45,20 @@ from lint_vllm.rule import Applicability, ArgumentSet, Bad, Edit, Facts, Finding
     ),
 )
 def spec_draft_tp(args: ArgumentSet, facts: Facts, options: object) -> Iterator[Finding]:
-    argument = args.get("speculative_config")
     target = count_of(args, "tensor_parallel_size")
-    if argument is None or not isinstance(argument.value, dict) or target is None:
-        return
-    draft = argument.value.get("draft_tensor_parallel_size")
-    if not isinstance(draft, int) or isinstance(draft, bool) or draft in (1, target):
-        return
-    content = argument.words[-1].content if argument.words else None
-    span = json_value_span(content, ["draft_tensor_parallel_size"]) if content is not None else None
-    yield Finding(
+    for dest in ("speculative_config", f"speculative_{_KEY}"):
+        argument = args.get(dest)
+        if argument is None or target is None:
+            continue
+        whole = argument.value
+        draft = whole.get(_KEY) if isinstance(whole, dict) else whole
+        if not isinstance(draft, int) or isinstance(draft, bool) or draft in (1, target):
+            continue
+        yield _finding(argument, value_place(argument, _KEY) if isinstance(whole, dict) else argument.editable, draft, target)
+
+
+def _finding(argument: Argument, span: Span | None, draft: int, target: int) -> Finding:
+    return Finding(
         span or argument.value_span or argument.name_span,
         f"a draft runs on 1 rank or on all {target} of the target; {draft} is refused when the engine is configured",
         fixes=(

@@ -38,7 +38,13 @@ def tool_parser_without_auto(args: ArgumentSet, facts: Facts, options: object) -
         yield Finding(
             parser.name_span,
             "the tool parser is not used without --enable-auto-tool-choice: tool calls come back as text",
-            fixes=(Fix("add --enable-auto-tool-choice", edits=edits, applicability=Applicability.UNSAFE),),
+            fixes=(
+                Fix(
+                    "add --enable-auto-tool-choice",
+                    edits=edits,
+                    applicability=Applicability.SAFE if edits else Applicability.DISPLAY,
+                ),
+            ),
         )
     elif switch is not None and switch.value is True and parser is None and not switch.conditional:
         yield Finding(
