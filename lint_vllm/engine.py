@@ -23,7 +23,7 @@ from lint_vllm.suppress import Suppressions
 
 UNREADABLE = "SRC001"
 UNUSED_IGNORE = "SRC002"
-RULE_FAILED = "SRC900"
+FAILED = "SRC900"
 """Rules whose findings the engine itself makes; their modules declare them like all others."""
 
 MAX_FINDINGS = 2000
@@ -125,17 +125,17 @@ def _run(each: Active, case: Case, active: Sequence[Active]) -> Iterator[_Found]
                 return
             yield _Found(_diagnostic(each, finding), case.launch)
     except Exception as error:  # a broken rule must not hide the findings of others
-        reporter = _named(active, RULE_FAILED)
+        reporter = _named(active, FAILED)
         if reporter is not None:
             message = f"rule {each.rule.code} ({each.rule.name}) failed on this launch: {type(error).__name__}: {error}"
             yield _Found(_diagnostic(reporter, Finding(case.launch.command, message)), case.launch)
 
 
 def _unreadable(inspection: Inspection, active: Sequence[Active]) -> Iterator[_Found]:
-    rule = _named(active, UNREADABLE)
-    if rule is not None:
-        for problem in inspection.problems:
-            yield _Found(_diagnostic(rule, Finding(problem.span, f"cannot read this part: {problem.reason}")))
+    for problem in inspection.problems:
+        rule = _named(active, FAILED if problem.fault else UNREADABLE)
+        if rule is not None:
+            yield _Found(_diagnostic(rule, Finding(problem.span, problem.sentence)))
 
 
 def _places(inspection: Inspection) -> frozenset[str]:
@@ -183,4 +183,4 @@ def _judged(case: Case) -> JudgedLaunch:
     except Exception as error:  # the engine's own fault is a reason like any other
         memory = False
         unknown = [f"the budget engine failed: {type(error).__name__}: {error}", *unknown]
-    return JudgedLaunch(case.launch, case.args.complete, memory, tuple(unknown))
+    return JudgedLaunch(case.launch, case.args.complete, memory, tuple(unknown), case.files)

@@ -32,6 +32,12 @@ class Case:
     args: ArgumentSet
     facts: Facts
 
+    @property
+    def files(self) -> frozenset[str]:
+        """The files in which the arguments and the environment are written."""
+        spans = [span for a in self.args.arguments for span in (a.name_span, a.value_span) if span is not None]
+        return frozenset(span.path for span in (*spans, *(variable.span for variable in self.launch.env.values())))
+
 
 @dataclass(frozen=True, slots=True)
 class Inspection:
@@ -102,20 +108,27 @@ def inspect_launches(
     return tuple(cases), tuple(faults)
 
 
-def without_repeats(found: Iterable[tuple[str, T]], launch_of: Callable[[T], Launch]) -> list[T]:
+def without_repeats(
+    found: Iterable[tuple[str, T]], launch_of: Callable[[T], Launch], files_of: Callable[[T], Iterable[str]]
+) -> list[T]:
     """The launches of a run, each once. A script that another file starts is read from there, with what that file gives it,
-    and by itself: its own reading goes when the other knows as much.
+    and by itself: its own reading goes when the other knows as much. So does the launch that a file of variables or options
+    would be by itself, when a launch elsewhere takes its arguments from there.
 
-    ``found``: the path of the linted file, and what was found in it.
+    ``found``: the path of the linted file, and what was found in it. ``files_of``: where the arguments of a launch are written.
     """
     entries = [(path, item, launch_of(item)) for path, item in found]
     started: dict[tuple[str, int, int], list[int]] = {}
-    for path, _, launch in entries:
+    taken: set[str] = set()
+    for path, item, launch in entries:
+        taken.update(os.path.realpath(file) for file in files_of(item) if file != path)
         if not _same_file(path, launch.path):
             started.setdefault(_place_of(launch), []).append(_gaps(launch))
     kept: list[T] = []
     seen: set[object] = set()
     for path, item, launch in entries:
+        if launch.form in ("env", "config") and taken and os.path.realpath(path) in taken:
+            continue
         elsewhere = started.get(_place_of(launch)) if started else None
         if elsewhere is not None:
             if _same_file(path, launch.path) and min(elsewhere) <= _gaps(launch):
@@ -147,7 +160,7 @@ def _gaps(launch: Launch) -> int:
 def _fault(span: Span, error: Exception) -> Unreadable:
     if os.environ.get("LINT_VLLM_TRACEBACK"):
         raise error
-    return Unreadable(span, f"lint-vllm failed here, please report it: {type(error).__name__}: {error}")
+    return Unreadable(span, f"{type(error).__name__}: {error}", fault=True)
 
 
 def shared_facts(request: Request, boundary: str | None = None) -> Shared:

@@ -68,7 +68,7 @@ def _distinct(found: Sequence[tuple[str, Case]]) -> Sequence[Case]:
         return ()
     from lint_vllm.inspection import without_repeats
 
-    return without_repeats(found, lambda case: case.launch)
+    return without_repeats(found, lambda case: case.launch, lambda case: case.files)
 
 
 def inspect_command(argv: Sequence[str], request: Request) -> Inventory:

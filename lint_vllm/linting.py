@@ -100,7 +100,7 @@ class _Linter:
         from lint_vllm.result import Run
 
         found = [(result.path, judged) for result in results for judged in result.launches]
-        launches = without_repeats(found, lambda judged: judged.launch)
+        launches = without_repeats(found, lambda judged: judged.launch, lambda judged: judged.files)
         redactor = Redactor()
         redactor.learn(judged.launch for judged in launches)
         diagnostics = [d for result in results for d in result.diagnostics]

@@ -23,6 +23,8 @@ class JudgedLaunch:
     arguments: bool
     memory: bool
     unknown: tuple[str, ...] = ()
+    files: frozenset[str] = frozenset()
+    """The files in which the arguments and the environment are written."""
 
     @property
     def paths(self) -> frozenset[str]:

@@ -89,3 +89,11 @@ def test_a_named_file_that_is_too_large_is_said(tmp_path: Path) -> None:
     path.write_text("vllm serve org/m\n" + "#" * 5_000_000, encoding="utf-8")
     found = inspect_paths([str(path)], Request(isolated=True))
     assert [p.reason for p in found.problems] == [f"the file has {path.stat().st_size:,} bytes and was not read"]
+
+
+def test_a_configuration_that_a_command_names_is_no_launch_of_its_own(tmp_path: Path) -> None:
+    config = "model: org/c\nmax-model-len: 2048\ngpu-memory-utilization: 0.8\n"
+    alone = inventory(tmp_path / "alone", {"serve.yaml": config})
+    assert [case.launch.form for case in alone.cases] == ["config"]
+    named = inventory(tmp_path / "named", {"serve.yaml": config, "run.sh": "vllm serve --config serve.yaml --port 1\n"})
+    assert [case.launch.form for case in named.cases] == ["vllm serve"]
