@@ -134,8 +134,8 @@ def pairs(tree: ast.AST, table: str) -> Iterator[tuple[str, str]]:
                         yield a.value, b.value
 
 
-def admitted(metadata: str, date: str, transformers: Mapping[str, str]) -> str:
-    """The newest transformers that a release admits and that was there when it was built."""
+def admitted(metadata: str, date: str, transformers: Mapping[str, str]) -> tuple[str, str]:
+    """The newest transformers that a release admits: of those that were there when it was built, and of all."""
     line = next(
         (m[1] for m in re.finditer(r"^Requires-Dist: transformers\b([^;\n]*)$", metadata, re.MULTILINE) if "extra" not in m[0]), ""
     )
@@ -151,7 +151,7 @@ def admitted(metadata: str, date: str, transformers: Mapping[str, str]) -> str:
         return True
 
     there = [v for v in sorted(transformers, key=key) if fits(v)]
-    return next((v for v in reversed(there) if transformers[v] <= date), there[0] if there else "")
+    return next((v for v in reversed(there) if transformers[v] <= date), there[0]), there[-1]
 
 
 def class_facts(folder: Path) -> dict[str, tuple[list[str], dict[str, Any]]]:
@@ -225,8 +225,7 @@ def main(vllm: Path, transformers: Path) -> None:
     built: dict[str, list[str]] = {}
     for release in known:
         date = (vllm / release / "date").read_text().strip()
-        newest = admitted((vllm / release / "METADATA").read_text(encoding="utf-8"), date, dates)
-        built[release] = [date, newest]
+        built[release] = [date, *admitted((vllm / release / "METADATA").read_text(encoding="utf-8"), date, dates)]
     newest = releases(transformers)[-1]
     auto = parse(transformers / newest / "modeling_auto.py")
     types = {t: r[0] for t, r in ranges(transformers, known_types).items()}
@@ -240,7 +239,7 @@ def main(vllm: Path, transformers: Path) -> None:
         {
             "note": "architectures, own_types: name -> [first release, first release without it]. The first release read "
             f"({known[0]}) stands for itself and everything before. releases: release -> [day of build, newest transformers that it "
-            "admits and that was there]. types: model type -> first transformers release that knows it.",
+            "admits and that was there, newest of all that it admits]. types: model type -> first transformers release that knows it.",
             "source": source,
             "releases": built,
             "architectures": served,

@@ -82,19 +82,31 @@ def architecture_of(model: Model) -> str | None:
 
 def transformers_of(release: str) -> str | None:
     """The newest transformers that was there when a release was built and that it admits."""
+    return _requirement(release, 1)
+
+
+def newest_transformers_of(release: str) -> str | None:
+    """The newest transformers that a release admits, whenever it came out."""
+    return _requirement(release, 2)
+
+
+def _requirement(release: str, column: int) -> str | None:
     found = None
-    for known, (_, newest) in _data("model_support")["releases"].items():
+    for known, row in _data("model_support")["releases"].items():
         if version_key(known) <= version_key(release):
-            found = newest
+            found = row[column]
     return found
 
 
-def knows_type(model_type: str, release: str) -> bool | None:
-    """Whether a release can read the configuration of a model type without code of the repository; ``None`` where not known."""
+def knows_type(model_type: str, release: str, upgraded: bool = False) -> bool | None:
+    """Whether a release can read the configuration of a model type without code of the repository; ``None`` where not known.
+
+    ``upgraded``: with the newest transformers that it admits, not the one of its time.
+    """
     own = _span(_data("model_support")["own_types"].get(model_type))
     if own is not None and own.holds(release):
         return True
-    newest = transformers_of(release)
+    newest = newest_transformers_of(release) if upgraded else transformers_of(release)
     if newest is None:
         return None
     since = _data("model_support")["types"].get(model_type)

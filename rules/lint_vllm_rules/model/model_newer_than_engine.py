@@ -70,7 +70,9 @@ def model_newer_than_engine(args: ArgumentSet, facts: Facts, options: object) ->
     elif reads is False and brings_code(model) is None and not _mistral_format(model):
         since = type_since(model.model_type)
         updated = "transformers" in args.launch.source.text  # the file brings its own
-        if since is None or args.value("trust_remote_code") is True or updated or not official_image(facts):
+        if since is None or args.value("trust_remote_code") is True or updated:
+            return
+        if not official_image(facts) and knows_type(model.model_type, release, upgraded=True):
             return
         needed = f"with transformers {since}"
         reason = f"{model.model_type} joined transformers in {since}; vLLM {release} came with {transformers_of(release)}"

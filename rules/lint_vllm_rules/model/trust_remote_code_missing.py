@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from lint_vllm.edits import add_flag
 from lint_vllm.examples import compose
 from lint_vllm.facts.model import Model
-from lint_vllm.facts.served import architecture_of, brings_code, knows_type, served_span, type_since
+from lint_vllm.facts.served import architecture_of, brings_code, knows_type, served_span
 from lint_vllm.judgement import official_image
 from lint_vllm.model_report import model_of, model_place, sure
 from lint_vllm.rule import Applicability, ArgumentSet, Bad, Facts, Finding, Fix, Good, Severity, rule
@@ -55,7 +55,9 @@ def trust_remote_code_missing(args: ArgumentSet, facts: Facts, options: object) 
     if what is None or (not _own_folder(model) and args.given("tokenizer") and what == "tokenizer"):
         return
     # outside the official images a newer transformers may have the class
-    open_end = what == "configuration" and not official_image(facts) and type_since(model.model_type) is not None
+    open_end = (
+        what == "configuration" and not official_image(facts) and knows_type(model.model_type, facts.release.version, upgraded=True)
+    )
     edits = add_flag(args, "--trust-remote-code")
     yield Finding(
         model_place(args),
