@@ -124,6 +124,11 @@ class _Walk:
             self.found += read
             if read:
                 return
+        if isinstance(node, Map) and node.get("chart") is not None and node.get("values") is None:
+            from lint_vllm.extract.helm_set import values_of
+
+            given = values_of(node)
+            self.found += yaml_launches(given, self.context) if given is not None else []
         if isinstance(node, Map):
             container = container_launches(node, replace(self.context, site=_site(self.context.site, key)))
             self.found += container.launches
