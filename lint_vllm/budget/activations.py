@@ -14,6 +14,7 @@ from lint_vllm.budget.engine_config import EngineConfig
 from lint_vllm.budget.model_runner import model_runner
 from lint_vllm.budget.quantity import Quantity
 from lint_vllm.facts import version_key
+from lint_vllm.facts.model_config import class_defaults, filled
 
 _NOTHING = Quantity.exact(0)
 _MOE_CHUNK = 32768
@@ -91,6 +92,9 @@ def encoder(config: EngineConfig) -> Quantity:
     if model.model_type in table["one_item_a_sequence"] and not config.v1:
         tokens = item * config.max_num_seqs
     parts = [_pass(config, tower, tokens, item, spread("encoder", "factor")), _plain_attention(config, tower, item)]
+    kept = _kept_layers(tower)
+    if kept:
+        parts.append(times(spread("encoder", "kept_layers"), tokens * config.dtype_bytes * kept))
     if _long_video(config):
         video = min(config.max_model_len, table["long_video"]["tokens"])
         parts.append(_pass(config, tower, video, item, spread("encoder", "long_video_factor")))
@@ -104,6 +108,15 @@ def _pass(config: EngineConfig, tower: Mapping[str, Any], tokens: float, item: f
     patches = tokens * _patches_a_token(config, tower, item)
     amount = patches * config.dtype_bytes * (inner / _shards(config) + 5 * hidden)
     return times(factor, amount) + Quantity.exact(tokens * (config.model.hidden_size or 0) * config.dtype_bytes)
+
+
+def _kept_layers(tower: Mapping[str, Any]) -> float:
+    """Elements a patch of a tower that hands on several layers' outputs: kept, stacked and joined, beside its own two copies.
+
+    vllm==0.10.2 models/mllama.py ``MllamaVisionModel.forward`` (Llama 3.2 Vision); nothing of it is split over ranks.
+    """
+    out, hidden = _number(tower, "vision_output_dim"), _number(tower, "hidden_size")
+    return 2 * (out - hidden) + out + 2 * hidden if out > hidden else 0.0
 
 
 def _shards(config: EngineConfig) -> int:
@@ -144,12 +157,15 @@ def _patches_a_token(config: EngineConfig, tower: Mapping[str, Any], item: float
 
 
 def _tower(config: Mapping[str, Any] | Mapping[str, object]) -> Mapping[str, Any]:
+    """The tower's configuration over its class defaults."""
     for place in (config, config.get("thinker_config")):
         if isinstance(place, Mapping):
+            outer = class_defaults().get(str(place.get("model_type") or ""), {})
             for name in ("vision_config", "audio_config", "visual"):
                 tower = place.get(name)
                 if isinstance(tower, Mapping):
-                    return tower
+                    usual = outer.get(name)
+                    return filled(tower, str(usual.get("model_type") or "") if isinstance(usual, Mapping) else "")
     return {}
 
 

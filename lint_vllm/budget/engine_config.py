@@ -279,10 +279,14 @@ def resolve(
         return parallel
 
     encoder = str(model.text.get("model_type")) in ("bert", "roberta", "xlm-roberta", "modernbert", "nomic_bert", "new")
-    encoder_decoder = bool(model.config.get("is_encoder_decoder")) or any(a.startswith("Whisper") for a in model.architectures)
+    encoder_decoder = bool(model.config.get("is_encoder_decoder")) or any(
+        a.startswith(("Whisper", "Mllama")) for a in model.architectures
+    )
     attention_free = str(model.text.get("model_type")) in ("mamba", "falcon_mamba", "mamba2")
     chunkable = not (encoder or encoder_decoder)
     v1 = since("v1_engine", release) and environment.get("VLLM_USE_V1", "1") != "0"
+    if model.model_type in engine_data()["v0_only"]:
+        v1 = False
     if model.hybrid_state and "VLLM_USE_V1" not in environment:
         v1 = v1 and since("v1_hybrid", release)
     chunked_default = chunkable and (v1 or length.max_model_len > 32768)
@@ -476,7 +480,8 @@ def speculative_of(given: Mapping[str, Any], drafts: Mapping[str, Model]) -> Spe
     config = given.get("speculative_config")
     config = dict(config) if isinstance(config, Mapping) else {}
     for dest, key in (("spec_method", "method"), ("spec_model", "model"), ("spec_tokens", "num_speculative_tokens"),
-                      ("speculative_model", "model"), ("num_speculative_tokens", "num_speculative_tokens")):  # fmt: skip
+                      ("speculative_model", "model"), ("num_speculative_tokens", "num_speculative_tokens"),
+                      ("speculative_draft_tensor_parallel_size", "draft_tensor_parallel_size")):  # fmt: skip
         if given.get(dest) is not None:
             config.setdefault(key, given[dest])
     if not config:

@@ -27,7 +27,9 @@ def judge(facts: Facts, changes: Mapping[str, object]) -> Budget:
     if isinstance(config, Unknown):
         return Budget("unknown", "certain", (config.reason,))
     if isinstance(config, Refusal):
-        return Budget("arg_error", _sure(facts), phase=config.phase, refusal=config, details=(config.message,), **_ledgerless(facts))
+        return Budget(
+            "arg_error", _sure(facts), phase=config.phase, refusal=config, details=(config.message,), **_ledgerless(facts)
+        )
     return _accounted(facts, config, asked_for(facts, config, changes))
 
 
@@ -100,7 +102,7 @@ def configure(facts: Facts, changes: Mapping[str, object]) -> EngineConfig | Ref
     if facts.release.certainty == "assumed":
         asked = values.get("quantization") or (model.quantization.method if model.quantization is not None else None)
         capability = card.value.capability if isinstance(card, Known) else None
-        release = newest_running(release, asked if isinstance(asked, str) else None, capability)
+        release = newest_running(release, asked if isinstance(asked, str) else None, capability, model.architectures)
     config = resolve(
         values,
         model,

@@ -455,7 +455,7 @@ METHODS: Mapping[str, Callable[[Quantization, tuple[int, int] | None], Scheme]] 
     "modelopt": _modelopt, "modelopt_fp4": _modelopt, "nvfp4": _modelopt, "modelopt_mixed": _modelopt,
     "compressed-tensors": _compressed_tensors,
     "mxfp4": _mxfp4, "gpt_oss_mxfp4": _mxfp4,
-    "bitsandbytes": _bitsandbytes, "gguf": _average(4.85), "quark": _quark, "experts_int8": _experts_int8,
+    "bitsandbytes": _bitsandbytes, "gguf": _average(4.85), "deepspeedfp": _average(8.06), "quark": _quark, "experts_int8": _experts_int8,
     "fp8_per_tensor": _fp8, "fp8_per_block": lambda q, c: Scheme.of([(("Linear",), EightBit("tensor", (128, 128)))]),
     "fp8_per_channel": _channel_fp8, "int8_per_channel_weight_only": _channel_fp8,
 }  # fmt: skip

@@ -14,7 +14,7 @@ from lint_vllm.budget.architectures import build
 from lint_vllm.budget.engine_config import EngineConfig, Lora
 from lint_vllm.budget.ledger import CacheLayer, Ledger, Rank
 from lint_vllm.budget.quantity import GIB, Quantity
-from lint_vllm.budget.quantization import EightBit, Indivisible, Misaligned, NotModelled, Scheme, UNQUANTIZED, scheme_of
+from lint_vllm.budget.quantization import UNQUANTIZED, EightBit, Indivisible, Misaligned, NotModelled, Scheme, scheme_of
 from lint_vllm.budget.refusal import Refusal, RefusalKind
 from lint_vllm.budget.verify import expert_blocks
 from lint_vllm.facts.model import Model, Quantization

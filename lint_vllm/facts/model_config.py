@@ -184,6 +184,21 @@ def _smollm3(n: int, text: Mapping[str, Any]) -> list[str] | None:
     return ["sliding_attention" if i < len(rope) and rope[i] else "full_attention" for i in range(n)]
 
 
+def _mimo(n: int, text: Mapping[str, Any]) -> list[str] | None:
+    pattern = text.get("hybrid_layer_pattern")
+    if not isinstance(pattern, list) or len(pattern) < n:
+        return None
+    return ["sliding_attention" if kind else "full_attention" for kind in pattern[:n]]
+
+
+def _kimi_linear(n: int, text: Mapping[str, Any]) -> list[str] | None:
+    stated = text.get("linear_attn_config")
+    if not isinstance(stated, Mapping):
+        return None
+    full = set(stated.get("full_attn_layers") or ())  # counted from one
+    return ["full_attention" if i + 1 in full else "linear_attention" for i in range(n)]
+
+
 LAYER_TYPES: Mapping[str, Callable[[int, Mapping[str, Any]], list[str] | None]] = {
     "gemma2": _alternating,
     "gpt_oss": _alternating,
@@ -213,6 +228,9 @@ LAYER_TYPES: Mapping[str, Callable[[int, Mapping[str, Any]], list[str] | None]] 
     "jamba": _jamba,
     "bamba": _bamba,
     "smollm3": _smollm3,
+    "mimo_v2_flash": _mimo,
+    "mimo_v2": _mimo,
+    "kimi_linear": _kimi_linear,
 }
 """How a class lays out its layers when ``config.json`` does not say (transformers==5.24.0 configuration classes)."""
 
@@ -241,7 +259,7 @@ def effective_text(config: Mapping[str, Any], bare: bool = False) -> dict[str, A
     if part is not config:
         # what the outer configuration states for the whole model; its tying wins over the part's (vllm==0.33.0 config/vllm.py)
         tied = config.get("tie_word_embeddings")
-        if tied is None and bare and _multimodal(config):
+        if tied is None and bare and _multimodal(config) and "thinker_config" not in config:
             tied = class_defaults().get(str(config.get("model_type") or ""), {}).get("tie_word_embeddings")
             text[TIED_BY_CLASS] = tied is True
         if tied is not None:
@@ -321,6 +339,9 @@ HYBRID_KINDS = frozenset({"mamba", "linear_attention", "conv", "recurrent", "M",
 def _multimodal(config: Mapping[str, Any]) -> bool:
     """Whether the model has a tower: its configuration holds one, or its class does."""
     defaults = class_defaults().get(str(config.get("model_type") or ""), {})
+    thinker = config.get("thinker_config")
+    if isinstance(thinker, Mapping):
+        return _multimodal(thinker)
     return any(isinstance(config.get(k), Mapping) or (k not in config and k in defaults) for k in MULTIMODAL_KEYS)
 
 

@@ -116,7 +116,11 @@ def experts(ledger: Ledger, family: Family, text: Mapping[str, Any]) -> None:
     name = str(family.get("expert_name", "mlp"))
     latent = positive(text.get("moe_latent_size"))
     rule = family.get("router_float32")
-    wide = rule is True or (rule == "before_hopper" and (ledger.rank.capability or (0, 0))[0] not in (9, 10))
+    wide = (
+        rule is True
+        or (isinstance(rule, str) and bool(text.get(rule)))
+        or (rule == "before_hopper" and (ledger.rank.capability or (0, 0))[0] not in (9, 10))
+    )
     if family.get("router_quantized"):
         ledger.linear(f"{name}.gate", hidden, [count])
     else:
@@ -192,7 +196,7 @@ def decoder(model: Model, family: Family, ledger: Ledger) -> None:
 
     everywhere = bool(family.get("ends_on_every_stage"))
     if ledger.is_first or (tied and ledger.is_last):
-        ledger.embedding(vocab, embed)
+        ledger.embedding(vocab + int(family.get("embed_extra", 0)), embed)
         if embed != hidden:
             ledger.whole("project_in", embed, hidden)
             ledger.whole("project_out", hidden, embed)
@@ -305,5 +309,14 @@ def _gemma4_layer(ledger: Ledger, text: Mapping[str, Any], sparse: bool) -> None
         ledger.vector(hidden)
 
 
+def _arctic_layer(ledger: Ledger, text: Mapping[str, Any], sparse: bool) -> None:
+    """Snowflake Arctic: an unquantized MLP of the hidden width beside the experts, with a norm (models/arctic.py, to 0.28)."""
+    hidden = need(text, "hidden_size")
+    if sparse:
+        ledger.column("residual_mlp.w13", hidden, hidden, hidden, quantized=False)
+        ledger.row("residual_mlp.w2", hidden, hidden, quantized=False)
+        ledger.vector(hidden)
+
+
 EXTRA = {"gemma3n": _gemma3n, "gemma4": _gemma4}
-LAYER_EXTRA = {"gemma4": _gemma4_layer}
+LAYER_EXTRA = {"gemma4": _gemma4_layer, "arctic": _arctic_layer}

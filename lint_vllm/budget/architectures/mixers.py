@@ -116,7 +116,8 @@ def attention(heads: Heads, model: Model, family: Family, name: str = "self_attn
             # Laguna may have one gate for a whole head
             whole = text.get(str(family.get("output_gate_if"))) in (True, "per-head")
             ledger.column(f"{name}.{gate}", hidden, heads.q * (1 if whole else heads.v_dim))
-        if family.get("sinks") or (sliding and truth(family.get("sliding_sinks", False))):
+        sinks = family.get("sliding_sinks" if sliding else "full_sinks", False)
+        if family.get("sinks") or truth(sinks):
             ledger.vector(ledger.split(heads.q, "number of attention heads"))
 
     return write
@@ -181,6 +182,22 @@ def _heads_at(model: Model, family: Family, heads: Heads, kind: str, index: int,
     several = text.get("num_attention_heads_per_layer")
     if isinstance(several, list) and index < len(several) and positive(several[index]):
         heads = replace(heads, q=int(several[index]))
+    other = family.get("sliding_heads")
+    if isinstance(other, Mapping) and kind == "sliding_attention":
+        place = text.get(str(other.get("in"))) if "in" in other else text
+        found = (
+            {k: positive(place.get(str(other[k]))) for k in ("q", "kv", "dim", "v") if k in other}
+            if isinstance(place, Mapping)
+            else {}
+        )
+        dim = found.get("dim") or heads.dim
+        heads = replace(
+            heads,
+            q=found.get("q") or heads.q,
+            kv=found.get("kv") or heads.kv,
+            dim=dim,
+            v_dim=found.get("v") or (heads.v_dim if "v" in other else dim),
+        )
     if family.get("shared_layers_project_queries") and index >= first_shared:
         heads = replace(heads, shared=True)
     return heads
@@ -589,7 +606,28 @@ def _nas_width(multiple: float, hidden: int) -> int:
 
 
 def _cross_layers(model: Model, family: Family, rank: Rank) -> list[Layer]:
-    raise NotModelled("cross-attention to images (Llama 3.2 Vision)")
+    """Llama 3.2 Vision: some layers attend to the image alone; every layer has a cache of the same shape (models/mllama.py, to 0.10.2)."""
+    text = model.text
+    count, heads = need(text, "num_hidden_layers"), heads_of(model)
+    types = text.get("layer_types")
+    places = text.get("cross_attention_layers")
+    if isinstance(types, list):
+        cross = {i for i, kind in enumerate(types[:count]) if kind == "cross_attention"}
+    elif isinstance(places, list):
+        cross = {int(i) for i in places}
+    else:
+        raise NotModelled("cross_attention_layers is not in the configuration")
+    plain, normed = attention(heads, model, family), attention(heads, model, {**family, "qk_norm": "head"})
+
+    def gates(ledger: Ledger) -> None:
+        ledger.vector(2)
+
+    layers: list[Layer] = []
+    for index in range(count):
+        cache = CacheLayer("full", index, kv_split(rank, heads.kv), heads.dim, heads.v_dim)
+        blocks = (normed, gates) if index in cross else (plain,)
+        layers.append(Layer((index in cross,), blocks, (cache,)))
+    return layers
 
 
 MIXERS: Mapping[str, Callable[[Model, Family, Rank], list[Layer]]] = {

@@ -8,6 +8,7 @@ norms and most projectors are whole. Sizes come from the tower's own configurati
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from lint_vllm.budget.ledger import Ledger, NotModelled
@@ -32,7 +33,7 @@ def part(model: Model, key: str) -> Config | None:
     kind = str(outer.get("model_type", "")) if isinstance(outer, Mapping) else ""
     if isinstance(given, Mapping):
         return filled(given, kind)
-    if given is None and key not in model.config and kind and key == "vision_config":
+    if given is None and key not in model.config and kind:
         return filled({}, kind)
     return None
 
@@ -41,6 +42,10 @@ def towers(model: Model, ledger: Ledger) -> None:
     """Write the towers of a multimodal model; models without one write nothing."""
     if not ledger.is_first:
         return
+    thinker = model.config.get("thinker_config")
+    if isinstance(thinker, Mapping):
+        # Omni models: vLLM builds the thinker alone
+        model = replace(model, config=thinker, model_type=str(thinker.get("model_type") or f"{model.model_type}_thinker"))
     counted = positive((model.record or {}).get("vision_params"))
     build = TOWERS.get(model.model_type)
     if counted is not None:
@@ -225,10 +230,40 @@ def _gemma4(model: Model, ledger: Ledger) -> None:
                   norm=2, qkv_width=heads * dim, kv_heads=kv, sharded=False, quantized=fits)  # fmt: skip
             ledger.vector(2 * dim)
         ledger.linear("embed_vision.embedding_projection", hidden, [out], quantized=fits and ledger.scheme.towers)
-    if isinstance(model.config.get("audio_config"), Mapping):
-        audio = positive((model.record or {}).get("audio_params"))
-        if audio is None:
-            raise NotModelled("the audio tower of Gemma 4")
+    audio = part(model, "audio_config") if isinstance(model.config.get("audio_config"), Mapping) else None
+    if audio is not None:
+        _conformer(ledger, audio, out)
+
+
+def _conformer(ledger: Ledger, config: Config, out: int) -> None:
+    """Gemma 4's audio tower: transformers' own modules, whole on every rank (models/gemma4_mm.py)."""
+    hidden, heads, width = need(config, "hidden_size"), need(config, "num_attention_heads"), need(config, "output_proj_dims")
+    first, second = (int(c) for c in config.get("subsampling_conv_channels") or (128, 32))
+    kernel = need(config, "conv_kernel_size")
+    # 128 mel bins, halved twice by the subsampling convolutions
+    ledger.vector(9 * first + first, 9 * first * second + second, 128 // 4 * second * hidden)
+    feed_forward = 2 * 4 * hidden * hidden + 2 * hidden
+    attention = 5 * hidden * hidden + hidden // heads
+    convolution = 3 * hidden * hidden + kernel * hidden + 2 * hidden
+    ledger.vector(need(config, "num_hidden_layers") * (2 * feed_forward + attention + convolution + 3 * hidden))
+    ledger.vector(hidden * width + width, width * out)
+
+
+def _gemma4_unified(model: Model, ledger: Ledger) -> None:
+    """Gemma 4 Unified: patches and sound frames are projected, without a tower (models/gemma4_unified.py)."""
+    out = text_hidden(model)
+    vision, audio = model.config.get("vision_config"), model.config.get("audio_config")
+    if isinstance(vision, Mapping):
+        patch = positive(vision.get("model_patch_size")) or (positive(vision.get("patch_size")) or 16) * (
+            positive(vision.get("pooling_kernel_size")) or 3
+        )
+        inner, width = positive(vision.get("mm_embed_dim")) or 3840, positive(vision.get("output_proj_dims")) or 3840
+        positions = positive(vision.get("mm_posemb_size")) or 1120
+        ledger.vector(positions * 2 * inner, 2 * 3 * patch * patch, 4 * inner, width * out)
+        local = ledger.split(inner, "patch projection", ledger.rank.tp)
+        ledger.vector(3 * patch * patch * local + local)
+    if isinstance(audio, Mapping):
+        ledger.vector((positive(audio.get("output_proj_dims")) or positive(audio.get("audio_embed_dim")) or 640) * out)
 
 
 def _qwen2_vl(model: Model, ledger: Ledger) -> None:
@@ -335,6 +370,27 @@ def _cohere2_vision(model: Model, ledger: Ledger) -> None:
     ledger.linear("multi_modal_projector.linear_2", half, [out], out, row_split=ledger.rank.tp > 1, quantized=quantized)
 
 
+def _mllama(model: Model, ledger: Ledger) -> None:
+    """Llama 3.2 Vision's tower (models/mllama.py, to 0.10.2): local and gated global layers, tables for the tilings of an image."""
+    config = part(model, "vision_config")
+    if config is None:
+        raise NotModelled("vision_config is not in the configuration")
+    hidden, width, heads = (
+        need(config, "hidden_size"),
+        need(config, "intermediate_size"),
+        need(config, "attention_heads", "num_attention_heads"),
+    )
+    patch, tiles, out = need(config, "patch_size"), need(config, "max_num_tiles"), text_hidden(model)
+    count = (need(config, "image_size") // patch) ** 2 + 1
+    ratios = config.get("supported_aspect_ratios")
+    shapes = (len(ratios) if isinstance(ratios, list) and ratios else 8) + 1
+    ledger.vector(3 * patch * patch * hidden, hidden, count * hidden, shapes * tiles * hidden * (count + 2), 3, 4 * hidden)
+    depth = need(config, "num_hidden_layers") + need(config, "num_global_layers")
+    for index in range(depth):
+        block(ledger, f"vision_model.transformer.layers.{index}", hidden, width, heads, bias=False)
+    ledger.linear("multi_modal_projector", need(config, "vision_output_dim"), [out], out, quantized=ledger.scheme.towers)
+
+
 def _llama4(model: Model, ledger: Ledger) -> None:
     config = part(model, "vision_config")
     if config is None:
@@ -383,6 +439,27 @@ def _kimi_k25(model: Model, ledger: Ledger) -> None:
     wide = hidden * int(merge[0]) * int(merge[1])
     out = text_hidden(model)
     ledger.vector(2 * hidden, wide * wide + wide, wide * out + out)
+
+
+def _lfm2_vl(model: Model, ledger: Ledger) -> None:
+    config = part(model, "vision_config")
+    if config is None:
+        raise NotModelled("vision_config is not in the configuration")
+    hidden, width, heads = need(config, "hidden_size"), need(config, "intermediate_size"), need(config, "num_attention_heads")
+    patch, factor = need(config, "patch_size"), positive(model.config.get("downsample_factor")) or 2
+    ledger.vector(3 * patch * patch * hidden + hidden, need(config, "num_patches") * hidden)
+    depth = need(config, "num_hidden_layers")
+    last = model.config.get("vision_feature_layer", -1)
+    used = depth + last + 1 if isinstance(last, int) and last < 0 else depth
+    for index in range(used):
+        block(ledger, f"vision_tower.vision_model.encoder.layers.{index}", hidden, width, heads)
+    if used == depth:
+        ledger.vector(2 * hidden)
+    wide, inner, out = hidden * factor * factor, positive(model.config.get("projector_hidden_size")) or 2560, text_hidden(model)
+    bias = int(bool(model.config.get("projector_bias", True)))
+    if model.config.get("projector_use_layernorm", True):
+        ledger.vector(2 * wide)
+    ledger.vector(wide * inner + bias * inner, inner * out + bias * out)
 
 
 def _internvl(model: Model, ledger: Ledger) -> None:
@@ -438,6 +515,40 @@ def _audio_encoder(ledger: Ledger, config: Config) -> int:
     return hidden
 
 
+def _listener(ledger: Ledger, config: Config) -> None:
+    """The audio encoder of Qwen3-Omni and Qwen3-ASR (models/qwen3_omni_moe_thinker.py): three convolutions, fused QKV."""
+    hidden, width, narrow = need(config, "d_model"), need(config, "encoder_ffn_dim"), need(config, "downsample_hidden_size")
+    mels = need(config, "num_mel_bins")
+    rows = ((mels + 1) // 2 + 1) // 2
+    ledger.vector(9 * narrow + narrow, 2 * (9 * narrow * narrow + narrow), narrow * ((rows + 1) // 2) * hidden)
+    for index in range(need(config, "encoder_layers")):
+        block(ledger, f"audio_tower.layers.{index}", hidden, width, need(config, "encoder_attention_heads"))
+    out = need(config, "output_dim")
+    ledger.vector(2 * hidden, hidden * hidden + hidden, hidden * out + out)
+
+
+def _qwen2_omni(model: Model, ledger: Ledger) -> None:
+    """Qwen2.5-Omni's thinker: Qwen2-VL's tower and a Whisper encoder without learned positions, whole on every rank."""
+    audio = part(model, "audio_config")
+    if audio is not None:
+        hidden, width, out = need(audio, "d_model"), need(audio, "encoder_ffn_dim"), need(audio, "output_dim")
+        ledger.vector(need(audio, "num_mel_bins") * hidden * 3 + hidden, hidden * hidden * 3 + hidden, 2 * out)
+        for index in range(need(audio, "encoder_layers")):
+            block(ledger, f"audio_tower.layers.{index}", hidden, width, need(audio, "encoder_attention_heads"), k_bias=False,
+                  sharded=False, quantized=False)  # fmt: skip
+        ledger.vector(2 * hidden, hidden * out + out)
+    if part(model, "vision_config") is not None:
+        _qwen2_5_vl(model, ledger)
+
+
+def _qwen3_omni(model: Model, ledger: Ledger) -> None:
+    audio = part(model, "audio_config")
+    if audio is not None:
+        _listener(ledger, audio)
+    if part(model, "vision_config") is not None:
+        _qwen3_vl(model, ledger)
+
+
 def _qwen2_audio(model: Model, ledger: Ledger) -> None:
     config = part(model, "audio_config")
     if config is None:
@@ -460,8 +571,15 @@ TOWERS: Mapping[str, Callable[[Model, Ledger], None]] = {
     "qwen3_vl_moe": _qwen3_vl,
     "qwen3_5": _qwen3_vl,
     "qwen3_5_moe": _qwen3_vl,
+    "mllama": _mllama,
     "llama4": _llama4,
     "kimi_k25": _kimi_k25,
+    "kimi_vl": _kimi_k25,
+    "gemma4_unified": _gemma4_unified,
+    "lfm2_vl": _lfm2_vl,
+    "qwen2_5_omni_thinker": _qwen2_omni,
+    "qwen3_omni_moe_thinker": _qwen3_omni,
+    "qwen3_asr_thinker": _qwen3_omni,
     "internvl_chat": _internvl,
     "internvl": _internvl,
     "qwen2_audio": _qwen2_audio,
