@@ -85,6 +85,8 @@ class Setting:
     conditional: bool = False
     shown: str = ""
     """The wrapper's own name for the option, where it differs from ``flag`` (``tensor-parallel-degree``)."""
+    written: str = ""
+    """The value as it stands in the file, where ``value`` is what the wrapper makes of it (``fp16`` for ``float16``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +143,8 @@ class GpuRequest:
     device_ids: tuple[str, ...] = ()
     nodes: int | None = None
     shared: bool = False
+    repeated: tuple[Span, ...] = ()
+    """Values of the same request written a second time (``requests`` beside ``limits``)."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +182,8 @@ class Mount:
 
 @dataclass(frozen=True, slots=True)
 class Port:
+    """A port of a container. ``span`` is the mapping without quotes (``0.0.0.0:8000:8000``)."""
+
     span: Span
     container: int | None
     host: int | None = None
@@ -209,6 +215,9 @@ class Deployment:
     name: Word | None = None
     resource_kind: str | None = None
     """``Deployment``, ``InferenceService``, ``LeaderWorkerSet`` ... for Kubernetes objects."""
+    namespace: str | None = None
+    labels: Mapping[str, str] = field(default_factory=lambda: MappingProxyType({}))
+    """Labels of the pod, by which Services select it."""
     command: tuple[Word, ...] | None = None
     """A command or entrypoint that replaces the image's entry point; ``None`` when the image's own is used."""
     args: tuple[Word, ...] = ()

@@ -76,6 +76,8 @@ class Pod:
     replicas: int | None
     multi_node: bool
     nodes: int | None
+    namespace: str | None
+    labels: MappingProxyType[str, str]
     containers: int
 
 
@@ -184,7 +186,9 @@ def pod_at(node: Mapping, visit: Visit) -> Pod:
     owner = next((p for p in reversed((*visit.parents, node)) if p.scalar("kind") and ("metadata" in p or "spec" in p)), None)
     chain = (*visit.parents, node)
     kind = owner.string("kind") if owner else None
+    nodes = _first_number(tuple(p for p in chain if "leaderTemplate" in p or "workerTemplate" in p), "size")
     multi = kind == "LeaderWorkerSet" or any("leaderTemplate" in p or "workerTemplate" in p or "multinode" in p for p in chain)
+    multi = multi and nodes != 1
     multi = multi or any("worker" in p and ("template" in p or "parallelism" in p) for p in chain)
     hints: list[Hint] = []
     for part in (*visit.parents[-4:], node):
@@ -202,9 +206,19 @@ def pod_at(node: Mapping, visit: Visit) -> Pod:
         hints=tuple(unique.values()),
         replicas=_first_number(chain, "replicas", "minReplicas"),
         multi_node=multi,
-        nodes=_first_number(tuple(p for p in chain if "leaderTemplate" in p or "workerTemplate" in p), "size"),
+        nodes=nodes,
+        namespace=owner.string("metadata", "namespace") if owner else None,
+        labels=_pod_labels(node, visit, kind),
         containers=max(len(containers) + len(sidecars), 1),
     )
+
+
+def _pod_labels(spec: Mapping, visit: Visit, kind: str | None) -> MappingProxyType[str, str]:
+    """The labels beside a pod's ``spec``: of the template, or of the pod itself."""
+    parent = visit.parents[-1] if visit.parents else None
+    beside = parent is not None and parent.get("spec") is spec and ("template" in visit.path or kind == "Pod")
+    labels = parent.map("metadata", "labels") if parent is not None and beside else None
+    return MappingProxyType({name: pair.value.value for name, pair in labels or () if isinstance(pair.value, Scalar)})
 
 
 def _first_number(chain: tuple[Mapping, ...], *keys: str) -> int | None:
@@ -427,7 +441,11 @@ def gpu_requests(node: Mapping, env: dict[str, EnvVar]) -> tuple[GpuRequest, ...
     found: dict[str, GpuRequest] = {}
     for part in ("limits", "requests"):
         for key, pair in node.map("resources", part) or ():
-            if key in found or not isinstance(pair.value, Scalar) or not _DEVICE.search(key) or _NO_COUNT.search(key):
+            if not isinstance(pair.value, Scalar) or not _DEVICE.search(key) or _NO_COUNT.search(key):
+                continue
+            if key in found:
+                again = (*found[key].repeated, pair.value.word.value_span)
+                found[key] = replace(found[key], repeated=again)
                 continue
             raw = pair.value.value
             count = int(raw) if raw.isdigit() and not pair.value.templated else None
@@ -474,6 +492,8 @@ def _deployment(node: Mapping, pod: Pod, visit: Visit, process: Process | None, 
         scope=pod.scope,
         name=name.word if name else None,
         resource_kind=pod.kind,
+        namespace=pod.namespace,
+        labels=pod.labels,
         command=process.command if process else None,
         args=process.args if process else (),
         gpus=gpus,

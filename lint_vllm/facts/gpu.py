@@ -18,7 +18,7 @@ from lint_vllm.facts.comments import CommentFacts
 from lint_vllm.facts.hints import Reading, find, hints_in_text, read
 from lint_vllm.facts.images import image_facts
 from lint_vllm.known import Fact, Known, Unknown
-from lint_vllm.launch import Hint, Launch
+from lint_vllm.launch import GpuRequest, Hint, Launch
 from lint_vllm.settings import Stated
 from lint_vllm.source import SourceFile, Span
 
@@ -226,7 +226,7 @@ def _count(launch: Launch, options: Stated, comments: CommentFacts, settings: St
         return stated
     requested = [
         Known(count, _RESOURCES.get(request.resource, request.resource), request.value_span)
-        for request in (launch.deployment.gpus if launch.deployment is not None else ())
+        for request in _joined(launch.deployment.gpus if launch.deployment is not None else ())
         if request.resource not in _SEVERAL_RANKS
         and (count := request.count if request.count is not None else (len(request.device_ids) or None)) is not None
     ]
@@ -251,6 +251,23 @@ def _count(launch: Launch, options: Stated, comments: CommentFacts, settings: St
     return Unknown(NO_COUNT)
 
 
+def _joined(requests: Iterable[GpuRequest]) -> Iterator[GpuRequest]:
+    """The requests, devices that are given one by one (``--device nvidia.com/gpu=0``) as one."""
+    single: dict[str, GpuRequest] = {}
+    for request in requests:
+        known = single.get(request.resource)
+        if request.resource not in _ONE_BY_ONE:
+            yield request
+        elif known is None:
+            single[request.resource] = request
+        else:
+            ids = tuple(dict.fromkeys((*known.device_ids, *request.device_ids)))
+            every = known.count is None or request.count is None
+            single[request.resource] = replace(known, device_ids=() if every else ids, count=None if every else len(ids))
+    yield from single.values()
+
+
+_ONE_BY_ONE = ("--device", "AddDevice")
 _SEVERAL_RANKS = ("aws.amazon.com/neuron", "aws.amazon.com/neurondevice", "huawei.com/Ascend910")
 """Devices of which one may run several ranks (two cores or dies in one): their count says nothing about ranks."""
 

@@ -68,7 +68,8 @@ def _raise_request(facts: Facts, ranks: int) -> Iterator[Fix]:
     requests = [r for r in deployment.gpus if r.resource == "nvidia.com/gpu" and r.count is not None]
     if not requests or any(r.raw not in (r.value_span.text, "") for r in requests):
         return
-    edits = tuple(Edit(r.value_span, r.value_span.text.replace(str(r.count), str(ranks))) for r in requests)
+    places = [(place, r.count) for r in requests for place in (r.value_span, *r.repeated) if place.text == str(r.count)]
+    edits = tuple(Edit(place, place.text.replace(str(count), str(ranks))) for place, count in places)
     yield Fix(
         f"ask for {ranks} GPUs",
         edits=edits,
