@@ -30,8 +30,6 @@ MAX_LEVELS = 12
 _ROOT_MARKS = (".git", ".lint-vllm.toml")
 _CONFIG_FILES = ("config.json", "params.json")
 _ENV_LINE = re.compile(r"^[ \t]*(?:export[ \t]+)?(?P<name>[A-Za-z_]\w*)[ \t]*=[ \t]*(?P<value>[^\r\n]*)", re.MULTILINE)
-_SERVICE = re.compile(r"^kind:[ \t]*[\"']?Service[\"']?[ \t]*$", re.MULTILINE)
-_METADATA_NAME = re.compile(r"^metadata:[^\n]*\n(?:[ \t][^\n]*\n)*?[ \t]+name:[ \t]*[\"']?(?P<name>[\w.-]+)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -166,16 +164,6 @@ class Repository:
         path = self.locate(name)
         text = None if path is None else self.text(path)
         return {} if text is None else {m["name"]: _unquoted(m["value"]) for m in _ENV_LINE.finditer(text)}
-
-    def services(self) -> frozenset[str]:
-        """Names of the Kubernetes Services defined in the linted file's folder."""
-        return self.remember("services", lambda: frozenset(self._services()))
-
-    def _services(self) -> Iterator[str]:
-        for file in self.beside((".yaml", ".yml")):
-            for document in re.split(r"^---", file.text, flags=re.MULTILINE):
-                if _SERVICE.search(document) and (name := _METADATA_NAME.search(document)):
-                    yield name["name"]
 
     def model_folder(self, model: str, mounts: Mapping[str, str] | None = None) -> ModelFolder | None:
         """The files of a model whose path (not id) leads into the repository.

@@ -47,12 +47,6 @@ def test_environment(repository: Build) -> None:
     assert here.environment() == {"A": "1", "B": "two words", "D": "x", "E": ""}
 
 
-def test_services(repository: Build) -> None:
-    pod = "apiVersion: v1\nkind: Pod\nmetadata:\n  name: p\n"
-    service = "apiVersion: v1\nkind: Service\nmetadata:\n  labels:\n    a: b\n  name: vllm\n"
-    assert repository("x.yaml", **{"x.yaml": f"{pod}---\n{service}"}).services() == {"vllm"}
-
-
 def test_model_folder(repository: Build) -> None:
     config, index = {"model_type": "llama"}, {"metadata": {"total_size": 5}}
     here = repository(

@@ -10,7 +10,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from lint_vllm.examples import pod, service
+from lint_vllm.examples import pod
+from lint_vllm.examples import service as service_named
+from lint_vllm.facts.services import services_beside
 from lint_vllm.rule import Applicability, ArgumentSet, Bad, Edit, Facts, Finding, Fix, Good, Severity, rule
 
 
@@ -20,11 +22,11 @@ from lint_vllm.rule import Applicability, ArgumentSet, Bad, Edit, Facts, Finding
     severity=Severity.ERROR,
     since="0.1",
     sources=("vllm-project/vllm#34199", "defilantech/LLMKube#358"),
-    bad=(Bad(pod("Qwen/Qwen3-8B", after=service("vllm")), name="pod.yaml", mark="vllm"),),
+    bad=(Bad(pod("Qwen/Qwen3-8B", after=service_named("vllm")), name="pod.yaml", mark="vllm"),),
     good=(
-        Good(pod("Qwen/Qwen3-8B", after=service("qwen-api")), name="pod.yaml"),
-        Good(pod("Qwen/Qwen3-8B", spec="enableServiceLinks: false", after=service("vllm")), name="pod.yaml"),
-        Good(pod("Qwen/Qwen3-8B", after=service("{{ .Release.Name }}")), name="pod.yaml"),
+        Good(pod("Qwen/Qwen3-8B", after=service_named("qwen-api")), name="pod.yaml"),
+        Good(pod("Qwen/Qwen3-8B", spec="enableServiceLinks: false", after=service_named("vllm")), name="pod.yaml"),
+        Good(pod("Qwen/Qwen3-8B", after=service_named("{{ .Release.Name }}")), name="pod.yaml"),
     ),
 )
 def k8s_service_name_vllm(args: ArgumentSet, facts: Facts, options: object) -> Iterator[Finding]:
@@ -34,8 +36,9 @@ def k8s_service_name_vllm(args: ArgumentSet, facts: Facts, options: object) -> I
     links = deployment.service_links
     if links is not None and (links.unknown is not None or links.value.lower() == "false"):
         return
-    for name in deployment.services:
-        if name.value != "vllm" or name.unknown is not None:
+    for service in services_beside(facts):
+        name = service.name
+        if name.value != "vllm" or name.unknown is not None or not service.reaches(deployment):
             continue
         point = deployment.edit_points.get("pod_spec")
         edits: tuple[Edit, ...] = ()

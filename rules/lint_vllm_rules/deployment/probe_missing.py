@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from lint_vllm.examples import pod, service
+from lint_vllm.facts.services import services_beside
 from lint_vllm.judgement import first_line
 from lint_vllm.rule import ArgumentSet, Bad, Facts, Finding, Fix, Good, Severity, rule
 
@@ -32,9 +33,12 @@ _CORE = ("Deployment", "StatefulSet", "DaemonSet", "ReplicaSet", "Pod")
 )
 def probe_missing(args: ArgumentSet, facts: Facts, options: object) -> Iterator[Finding]:
     deployment = facts.launch.deployment
-    if deployment is None or deployment.kind != "pod" or deployment.resource_kind not in _CORE or not deployment.services:
+    if deployment is None or deployment.kind != "pod" or deployment.resource_kind not in _CORE:
         return
     if any(p.kind in ("readiness", "startup") for p in deployment.probes):
+        return
+    selected = any(service.selects(deployment) for service in services_beside(facts))
+    if not selected and (not deployment.services or deployment.labels):
         return
     yield Finding(
         first_line(deployment.span),
