@@ -318,5 +318,17 @@ def _arctic_layer(ledger: Ledger, text: Mapping[str, Any], sparse: bool) -> None
         ledger.vector(hidden)
 
 
-EXTRA = {"gemma3n": _gemma3n, "gemma4": _gemma4}
+def _zamba2(ledger: Ledger, text: Mapping[str, Any]) -> None:
+    """The shared transformer blocks of Zamba 2, over the layer's input beside the embedding (models/zamba2.py)."""
+    hidden, heads = need(text, "hidden_size"), need(text, "num_attention_heads")
+    width = positive(text.get("intermediate_size")) or 4 * hidden
+    for _ in range(positive(text.get("num_mem_blocks")) or 1):
+        ledger.qkv("shared_transformer.self_attn.qkv_proj", 2 * hidden, heads, heads, 2 * hidden // heads)
+        ledger.row("shared_transformer.self_attn.o_proj", 2 * hidden, hidden)
+        ledger.column("shared_transformer.feed_forward.gate_up_proj", hidden, width, width)
+        ledger.row("shared_transformer.feed_forward.down_proj", width, hidden)
+        ledger.vector(2 * hidden, hidden)
+
+
+EXTRA = {"gemma3n": _gemma3n, "gemma4": _gemma4, "zamba2": _zamba2}
 LAYER_EXTRA = {"gemma4": _gemma4_layer, "arctic": _arctic_layer}

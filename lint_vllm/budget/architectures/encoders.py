@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from lint_vllm.budget.architectures.decoder import need
-from lint_vllm.budget.ledger import CacheLayer, Ledger
+from lint_vllm.budget.ledger import CacheLayer, Ledger, NotModelled
 from lint_vllm.facts.model import Model
 from lint_vllm.facts.model_config import positive
 
@@ -18,6 +18,9 @@ def encoder(model: Model, family: Mapping[str, Any], ledger: Ledger) -> None:
     heads, count = need(text, "num_attention_heads"), need(text, "num_hidden_layers")
     dim = hidden // heads
     ledger.embedding(vocab, hidden)
+    if family.get("rotary"):
+        _rotary(text, family, ledger, heads)
+        return
     if family.get("modern"):
         ledger.vector(hidden)
 
@@ -43,6 +46,26 @@ def encoder(model: Model, family: Mapping[str, Any], ledger: Ledger) -> None:
         ledger.vector(4 * hidden)
 
     ledger.layers(count, lambda i: None, layer)
+
+
+def _rotary(text: Mapping[str, Any], family: Mapping[str, Any], ledger: Ledger, heads: int) -> None:
+    """BERT with rotary positions: Nomic's (vllm==0.33.0 models/bert_with_rope.py)."""
+    hidden, width = need(text, "hidden_size"), need(text, "intermediate_size")
+    if positive(text.get("num_experts")):
+        raise NotModelled("experts of an embedding model")
+    bias = bool(text.get(str(family["rotary"])))
+    gated = str(text.get("activation_function", "swiglu")) == "swiglu"
+    ledger.embedding(positive(text.get("type_vocab_size")) or 1, hidden)
+    ledger.vector(2 * hidden)
+
+    def layer(index: int) -> None:
+        ledger.qkv("attn.qkv_proj", hidden, heads, heads, hidden // heads, bias=bias)
+        ledger.row("attn.out_proj", hidden, hidden, bias)
+        ledger.column("mlp.up_proj", hidden, *([width, width] if gated else [width]), bias=bias)
+        ledger.row("mlp.down_proj", width, hidden, bias)
+        ledger.vector(4 * hidden)
+
+    ledger.layers(need(text, "num_hidden_layers"), lambda i: None, layer)
 
 
 def whisper(model: Model, ledger: Ledger) -> None:

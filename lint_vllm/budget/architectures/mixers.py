@@ -396,6 +396,8 @@ class DeltaNet:
     key_dim: int
     value_dim: int
     kernel: int
+    flashinfer: bool = True
+    """Whether FlashInfer's prefill may run it; Olmo Hybrid always runs the Triton kernel."""
 
     def cache(self, rank: Rank, index: int) -> CacheLayer:
         if self.value_heads % rank.tp:
@@ -403,7 +405,7 @@ class DeltaNet:
         conv = _conv_state(rank, 2 * self.key_heads * self.key_dim + self.value_heads * self.value_dim, self.kernel)
         state = self.value_heads // rank.tp * self.value_dim * self.key_dim
         # FlashInfer's prefill exports checkpoints; other cards run the Triton kernel
-        exports = version_key(rank.release) >= (0, 33) and (rank.capability or (9, 0))[0] in (9, 10, 12)
+        exports = self.flashinfer and version_key(rank.release) >= (0, 33) and (rank.capability or (9, 0))[0] in (9, 10, 12)
         return CacheLayer(
             "state", index, elements=(conv, state, 0), state_kind="gdn", checkpoints=int(exports), alignment=64 if exports else 1
         )
@@ -422,6 +424,131 @@ class DeltaNet:
             ledger.row("linear_attn.out_proj", self.value_heads * self.value_dim, hidden)
 
         return write
+
+
+@dataclass(frozen=True, slots=True)
+class KimiDelta:
+    """Kimi delta attention (vllm==0.33.0 models/kimi_k3, models/bailing_moe_v3.py); ``low_rank`` gates of Kimi, whole ones of Ling 3."""
+
+    heads: int
+    dim: int
+    kernel: int
+    low_rank: bool
+
+    def cache(self, rank: Rank, index: int) -> CacheLayer:
+        if self.heads % rank.tp:
+            raise Indivisible("number of linear heads", self.heads, rank.tp)
+        conv = _conv_state(rank, 3 * self.heads * self.dim, self.kernel)
+        state = self.heads // rank.tp * self.dim * self.dim
+        return CacheLayer("state", index, elements=(conv, 0, state), state_kind="kda")
+
+    def block(self, hidden: int) -> Block:
+        def write(ledger: Ledger) -> None:
+            inner, heads = ledger.split(self.heads * self.dim, "linear width"), ledger.split(self.heads, "number of linear heads")
+            ledger.vector(3 * inner * self.kernel + inner + heads, item=4)
+            if self.low_rank:
+                ledger.linear("self_attn.in_proj_qkvgfab", hidden, [inner, inner, inner, heads, self.dim], kind="column")
+                ledger.linear("self_attn.f_b_proj", self.dim, [inner], kind="column")
+                ledger.linear("self_attn.g_a_proj", hidden, [self.dim])
+                ledger.linear("self_attn.g_b_proj", self.dim, [inner], kind="column")
+            else:
+                ledger.linear("self_attn.qkvb_proj", hidden, [inner, inner, inner, heads], kind="column")
+                ledger.linear("self_attn.f_proj", hidden, [inner], kind="column")
+                ledger.linear("self_attn.g_proj", hidden, [inner], kind="column")
+            ledger.vector(self.dim)
+            ledger.row("self_attn.o_proj", self.heads * self.dim, hidden)
+
+        return write
+
+
+@dataclass(frozen=True, slots=True)
+class Lightning:
+    """Lightning attention of Ling 2.5 (vllm==0.33.0 models/bailing_moe_linear.py): one state a head in the model's dtype."""
+
+    heads: int
+    dim: int
+    norms: bool
+
+    def cache(self, rank: Rank, index: int) -> CacheLayer:
+        if self.heads % rank.tp:
+            raise Indivisible("number of linear heads", self.heads, rank.tp)
+        state = self.heads // rank.tp * self.dim * self.dim
+        return CacheLayer("state", index, elements=(0, state, 0), state_kind="lightning")
+
+    def block(self, hidden: int) -> Block:
+        def write(ledger: Ledger) -> None:
+            inner = ledger.split(self.heads * self.dim, "linear width")
+            ledger.linear("self_attn.query_key_value", hidden, [inner] * 3, kind="column")
+            ledger.linear("self_attn.g_proj", hidden, [inner], kind="column")
+            ledger.row("self_attn.dense", self.heads * self.dim, hidden)
+            ledger.vector(inner, 2 * self.dim if self.norms else 0)
+
+        return write
+
+
+def _latent_hybrid_layers(model: Model, family: Family, rank: Rank) -> list[Layer]:
+    """Latent attention in some layers, linear attention in the others: Kimi Linear, Ling 2.5 and 3."""
+    text = model.text
+    hidden, count = need(text, "hidden_size"), need(text, "num_hidden_layers")
+    types = text.get("layer_types")
+    group = positive(text.get("layer_group_size"))
+    if group:
+        whole = count // group * group if family.get("rest_is_full") else count
+        full = {i for i in range(count) if (i + 1) % group == 0 or i >= whole}
+    elif isinstance(types, list) and len(types) >= count:
+        full = {i for i, kind in enumerate(types[:count]) if kind in ("full_attention", "attention")}
+    else:
+        raise NotModelled("layer_types of a hybrid model is not in the configuration")
+    block, cache_of = _state_maker(str(family["state"]), text, hidden)
+    row = need(text, "kv_lora_rank") + need(text, "qk_rope_head_dim")
+    attend = latent(model, family, False)
+    gates = {"head_wise": 1, "element_wise": need(text, "v_head_dim")}
+    width = gates.get(str(text.get("gated_attention_proj_granularity_type")), 0) * need(text, "num_attention_heads")
+
+    def gate(ledger: Ledger) -> None:
+        if width:
+            ledger.column("self_attn.g_proj", hidden, width)
+
+    layers: list[Layer] = []
+    for index in range(count):
+        if index in full:
+            layers.append(Layer((True,), (attend, gate), (CacheLayer("mla", index, 1, row),)))
+        else:
+            layers.append(Layer((False,), (block,), (cache_of(rank, index),)))
+    return layers
+
+
+def _shared_layers(model: Model, family: Family, rank: Rank) -> list[Layer]:
+    """Zamba 2: Mamba 2 in every layer; some layers also run a shared transformer block, with a cache and adapters of their own."""
+    text = model.text
+    hidden, count, heads = need(text, "hidden_size"), need(text, "num_hidden_layers"), need(text, "num_attention_heads")
+    types = text.get("layers_block_type")
+    if not isinstance(types, list) or len(types) < count:
+        raise NotModelled("layers_block_type is not in the configuration")
+    inner = (positive(text.get("mamba_expand")) or 2) * hidden
+    number = need(text, "n_mamba_heads")
+    shape = Mamba2(inner, number, inner // number, need(text, "mamba_ngroups"), need(text, "mamba_d_state"), need(text, "mamba_d_conv"),
+                   bool(text.get("add_bias_linear")), bool(text.get("use_conv_bias", True)))  # fmt: skip
+    dim = positive(text.get("attention_head_dim")) or 2 * hidden // heads
+    low, width = need(text, "adapter_rank"), positive(text.get("intermediate_size")) or 4 * hidden
+
+    def adapters(ledger: Ledger) -> None:
+        ledger.whole("linear", hidden, hidden)
+        ledger.column("gate_up_proj_adapter.A", hidden, low)
+        ledger.column("gate_up_proj_adapter.B", low, width, width)
+        for part in "qkv" if text.get("use_shared_attention_adapter") else "":
+            ledger.column(f"linear_{part}_adapter.A", 2 * hidden, low)
+            ledger.column(f"linear_{part}_adapter.B", low, 2 * hidden)
+
+    layers: list[Layer] = []
+    for index, kind in enumerate(types[:count]):
+        state = shape.cache(rank, index)
+        if kind == "hybrid":
+            cache = CacheLayer("full", index, kv_split(rank, heads), dim, dim)
+            layers.append(Layer((True,), (shape.block(hidden, "mamba"), adapters), (cache, state), False, 1))
+        else:
+            layers.append(Layer((False,), (shape.block(hidden, "mamba"),), (state,), False, 1))
+    return layers
 
 
 def _hybrid_layers(model: Model, family: Family, rank: Rank) -> list[Layer]:
@@ -457,13 +584,31 @@ def _state_maker(kind: str, text: Mapping[str, Any], hidden: int) -> tuple[Block
     if kind == "mamba1":
         shape = _mamba1_shape(text, hidden, True)
         return shape.block(hidden), shape.cache
-    if kind == "gdn":
+    if kind == "kda":
+        stated = text.get("linear_attn_config")
+        stated = stated if isinstance(stated, Mapping) else {}
+        low = not text.get("no_kda_lora", False)
+        number = positive(stated.get("num_heads")) if low else None
+        wide = positive(stated.get("head_dim")) if low else positive(text.get("qk_rope_head_dim"))
+        kernel = positive(stated.get("short_conv_kernel_size")) or positive(text.get("short_conv_kernel_size")) or 4
+        delta = KimiDelta(
+            number or need(text, "num_attention_heads"), wide or need(text, "linear_head_dim", "head_dim"), kernel, low
+        )
+        return delta.block(hidden), delta.cache
+    if kind == "lightning":
+        # the class of this type gives heads the size of their rotary part (transformers==5.24.0 BailingHybridConfig)
+        light = Lightning(
+            need(text, "num_attention_heads"), need(text, "qk_rope_head_dim", "head_dim"), bool(text.get("use_qk_norm"))
+        )
+        return light.block(hidden), light.cache
+    if kind in ("gdn", "gdn_plain"):
         shape = DeltaNet(
             need(text, "linear_num_key_heads"),
             need(text, "linear_num_value_heads"),
             need(text, "linear_key_head_dim"),
             need(text, "linear_value_head_dim"),
             need(text, "linear_conv_kernel_dim"),
+            kind == "gdn",
         )
         return shape.block(hidden), shape.cache
     if kind == "conv":
@@ -640,6 +785,8 @@ MIXERS: Mapping[str, Callable[[Model, Family, Rank], list[Layer]]] = {
     "mamba": _mamba_layers,
     "pruned": _pruned_layers,
     "cross": _cross_layers,
+    "latent_hybrid": _latent_hybrid_layers,
+    "shared": _shared_layers,
 }
 
 __all__ = ["Block", "Heads", "Layer", "attention", "heads_of", "kv_heads_of", "plan"]

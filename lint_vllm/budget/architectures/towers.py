@@ -517,8 +517,12 @@ def _audio_encoder(ledger: Ledger, config: Config) -> int:
 
 def _listener(ledger: Ledger, config: Config) -> None:
     """The audio encoder of Qwen3-Omni and Qwen3-ASR (models/qwen3_omni_moe_thinker.py): three convolutions, fused QKV."""
-    hidden, width, narrow = need(config, "d_model"), need(config, "encoder_ffn_dim"), need(config, "downsample_hidden_size")
-    mels = need(config, "num_mel_bins")
+    hidden, width, narrow = (
+        need(config, "d_model"),
+        need(config, "encoder_ffn_dim"),
+        positive(config.get("downsample_hidden_size")) or 480,
+    )
+    mels = positive(config.get("num_mel_bins")) or 128
     rows = ((mels + 1) // 2 + 1) // 2
     ledger.vector(9 * narrow + narrow, 2 * (9 * narrow * narrow + narrow), narrow * ((rows + 1) // 2) * hidden)
     for index in range(need(config, "encoder_layers")):
