@@ -15,7 +15,7 @@ from lint_vllm.diagnostic import Edit
 from lint_vllm.launch import EnvVar, Word
 from lint_vllm.source import SourceFile, Span
 
-_ENV_STATEMENT = re.compile(r"[ \t]*(?:ENV|export|set)[ \t]+")
+_ENV_STATEMENT = re.compile(r"[ \t]*(?:(?:ENV|export|set)[ \t]+|Environment[ \t]*=[ \t]*)")
 _ITEM_BEFORE = re.compile(r"[ \t]*(?:- +)*\Z")
 _ITEM_AFTER = re.compile(r"[ \t]*(?P<comma>,?)[ \t]*(?P<more>\\?)[ \t]*(?:#[^\r\n]*)?\Z")
 

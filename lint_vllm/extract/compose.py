@@ -607,9 +607,9 @@ def _short_port(word: Word) -> Port:
     found = _PORT.match(word.value) if word.unknown is None else None
     if found is None:
         container = re.search(r":(\d+)(?:/\w+)?$", word.value)
-        return Port(word.span, int(container.group(1)) if container else None)
+        return Port(word.value_span, int(container.group(1)) if container else None)
     host = found.group("host")
-    return Port(word.span, int(found.group("container")), int(host) if host else None, found.group("address"))
+    return Port(word.value_span, int(found.group("container")), int(host) if host else None, found.group("address"))
 
 
 _DURATION = re.compile(r"(\d+(?:\.\d+)?)(h|ms|us|m|s)")

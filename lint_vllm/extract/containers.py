@@ -122,6 +122,7 @@ class _Read:
     entrypoint: Word | None = None
     detached: bool = False
     complete: bool = True
+    env_complete: bool = True
 
 
 def read_container_options(
@@ -172,6 +173,7 @@ def read_container_options(
         mounts=tuple(read.mounts),
         mounts_complete=read.complete,
         complete=read.complete,
+        env_complete=read.env_complete and read.complete,
         ports=tuple(read.ports),
         command=(read.entrypoint,) if read.entrypoint is not None else None,
         args=arguments,
@@ -216,7 +218,9 @@ def _take(read: _Read, name: str, option: Word, value: Word, context: Context) -
     if name in ("-e", "--env"):
         _take_env(read, value, context, span)
     elif name == "--env-file":
-        read.env.update(_env_file(value, context))
+        variables = _env_file(value, context)
+        read.env.update(variables or {})
+        read.env_complete = read.env_complete and variables is not None
     elif name == "--gpus":
         read.gpus.append(gpu_request(value, span))
     elif name == "--device":
@@ -228,7 +232,7 @@ def _take(read: _Read, name: str, option: Word, value: Word, context: Context) -
     elif name == "--tmpfs":
         read.mounts.append(Mount(value.value.split(":", 1)[0], span, "tmpfs"))
     elif name in ("-p", "--publish"):
-        read.ports.append(port(value, span))
+        read.ports.append(port(value, value.value_span))
     elif name == "--entrypoint":
         read.entrypoint = value
     elif name == "--shm-size":
@@ -256,12 +260,11 @@ def _take_env(read: _Read, value: Word, context: Context, entry: Span) -> None:
     read.env[variable.name.value] = variable
 
 
-def _env_file(value: Word, context: Context) -> Mapping[str, EnvVar]:
-    if context.follow is None or value.unknown:
-        return {}
-    source = context.follow.read(value.value)
+def _env_file(value: Word, context: Context) -> Mapping[str, EnvVar] | None:
+    """The variables of the file; ``None`` where it cannot be read."""
+    source = context.follow.read(value.value) if context.follow is not None and not value.unknown else None
     if source is None:
-        return {}
+        return None
     from lint_vllm.extract.envfile import read_env_file
 
     return read_env_file(Text.of(source))

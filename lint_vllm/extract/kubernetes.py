@@ -518,7 +518,7 @@ def _deployment(node: Mapping, pod: Pod, visit: Visit, process: Process | None, 
         device_claims=claims.span if claims else None,
         multi_node=pod.multi_node,
         nodes=pod.nodes,
-        complete="image" in node and not _inserted_into(node) and not _inserted_into(spec),
+        complete="image" in node and pod.kind is not None and not _inserted_into(node) and not _inserted_into(spec),
         env_complete="envFrom" not in node and not missing_parts(node.get("env")),
         edit_points=edit_points(node, spec),
     )

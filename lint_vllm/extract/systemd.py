@@ -80,14 +80,18 @@ def launches_in_unit(text: Text, context: Context) -> list[Launch]:
     """The launches of a unit's text."""
     found = list(entries(text))
     env: dict[str, EnvVar] = {}
+    env_complete = True
     for entry in found:
         key = entry.key.value
         if key == "Environment":
             for variable in _assignments(entry.value):
                 env[variable.name.value] = variable
-        elif key == "EnvironmentFile" and context.follow is not None:
-            source = context.follow.read(entry.value.value.strip().lstrip("-"))
-            if source is not None:
+        elif key in ("EnvironmentFile", "PassEnvironment", "LoadCredential"):
+            name = entry.value.value.strip().lstrip("-")
+            source = context.follow.read(name) if context.follow is not None and key == "EnvironmentFile" else None
+            if source is None:
+                env_complete = False
+            else:
                 from lint_vllm.extract.envfile import read_env_file
 
                 env = {**read_env_file(Text.of(source)), **env}
@@ -98,7 +102,7 @@ def launches_in_unit(text: Text, context: Context) -> list[Launch]:
     block = next((e.span for e in found if e.section == "Service"), text.span)
     for entry in found:
         if entry.key.value in ("ExecStart", "ExecStartPre", "ExecStartPost", "ExecReload"):
-            deployment = inside.deployment or Deployment("systemd", block, scope="unit")
+            deployment = inside.deployment or Deployment("systemd", block, scope="unit", env_complete=env_complete)
             here = replace(inside, deployment=deployment, block=context.block or entry.span)
             here = replace(here, site=here.site or f"{entry.key.value}, line {entry.span.line}")
             prefix = re.match(r"[-@:+!|]+", entry.value.value)

@@ -3,7 +3,8 @@
 Why: since 0.20.2 the memory of CUDA graphs is estimated and taken out of the cache before it is sized. The same flags hold
 fewer tokens than before the upgrade.
 Instead: raise the share by the size of the graphs where the card allows it, or capture fewer sizes.
-Wrong when: the smaller pool is enough; the rule runs in the strict profile only.
+Wrong when: the smaller pool is enough. The rule speaks only where the share is set by hand below the default (it was tuned to
+leave room on the card) and the graphs take a twentieth of the pool or more.
 """
 
 from __future__ import annotations
@@ -24,28 +25,36 @@ class Limits(Options):
     name="cudagraph-estimate-shift",
     severity=Severity.INFO,
     since="0.1",
-    strict=True,
     options=Limits,
     sources=("vllm==0.20.2 v1/worker/gpu_worker.py determine_available_memory", "vllm-project/vllm#46462"),
     bad=(
         Bad(
-            "vllm serve Qwen/Qwen2.5-7B-Instruct --max-model-len 8192\n",
+            "vllm serve Qwen/Qwen2.5-7B-Instruct --max-model-len 8192 --gpu-memory-utilization 0.75\n",
+            mark="0.75",
             facts={"gpu": "RTX 4090", "gpu_count": "1", "vllm_version": "0.33.0"},
-            profile="strict",
         ),
     ),
     good=(
         Good(
-            "vllm serve Qwen/Qwen2.5-7B-Instruct --max-model-len 8192\n",
+            "vllm serve Qwen/Qwen2.5-7B-Instruct --max-model-len 8192 --gpu-memory-utilization 0.8\n",
             facts={"gpu": "RTX 4090", "gpu_count": "1", "vllm_version": "0.10.2"},
-            profile="strict",
         ),
-        Good('vllm serve "$MODEL" --max-model-len 8192\n', facts={"gpu": "RTX 4090", "vllm_version": "0.33.0"}, profile="strict"),
+        Good(
+            "vllm serve Qwen/Qwen2.5-7B-Instruct --max-model-len 8192\n",
+            facts={"gpu": "RTX 4090", "gpu_count": "1", "vllm_version": "0.33.0"},
+        ),
+        Good(
+            'vllm serve "$MODEL" --max-model-len 8192 --gpu-memory-utilization 0.8\n',
+            facts={"gpu": "RTX 4090", "vllm_version": "0.33.0"},
+        ),
     ),
 )
 def cudagraph_estimate_shift(args: ArgumentSet, facts: Facts, limits: Limits) -> Iterator[Finding]:
     budget = facts.budget
-    if not facts.release.at_least("0.20.2") or budget.outcome != "starts" or not budget.graphs_inside:
+    share, default = args.get("gpu_memory_utilization"), args.defaults.get("gpu_memory_utilization")
+    if share is None or not isinstance(share.value, float) or not isinstance(default, float) or share.value >= default:
+        return
+    if not facts.release.sure or not facts.release.at_least("0.20.2") or budget.outcome != "starts" or not budget.graphs_inside:
         return
     if (
         budget.cuda_graphs is None

@@ -80,7 +80,7 @@ def _keys(args: ArgumentSet, facts: Facts, options: Placeholders) -> Iterator[tu
         if not argument.words and argument.known and argument.value_span is not None and _is_key(argument.raw, options):
             yield "--api-key", argument.value_span
     variable = facts.launch.env.get("VLLM_API_KEY")
-    if variable is not None and variable.source == "file" and variable.value is not None:
+    if variable is not None and variable.source in ("file", "shell", "configmap") and variable.value is not None:
         word = variable.value
         if word.unknown is None and _is_key(word.value, options):
             yield "VLLM_API_KEY", word.defined or word.value_span

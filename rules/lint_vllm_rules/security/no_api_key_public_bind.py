@@ -37,6 +37,8 @@ def no_api_key_public_bind(args: ArgumentSet, facts: Facts, options: object) -> 
     launch = facts.launch
     if launch.form == "python" or args.given("api_key") or "VLLM_API_KEY" in launch.env or not args.complete or args.given("uds"):
         return
+    if launch.deployment is not None and not launch.deployment.env_complete:
+        return
     place = _published(args, facts)
     if place is None:
         return
@@ -49,7 +51,14 @@ def no_api_key_public_bind(args: ArgumentSet, facts: Facts, options: object) -> 
             Fix("set VLLM_API_KEY from a secret"),
             Fix("listen on 127.0.0.1", edits=edits, applicability=Applicability.UNSAFE, cost="other machines need a proxy"),
         ),
+        severity=Severity.WARNING if _runs_here(facts) else Severity.INFO,
     )
+
+
+def _runs_here(facts: Facts) -> bool:
+    """Whether the file itself starts the server on a machine; a catalogue or plan may run it behind anything."""
+    deployment = facts.launch.deployment
+    return facts.launch.passage == "code" and deployment is not None and deployment.kind not in ("other", "helm", "python")
 
 
 def _published(args: ArgumentSet, facts: Facts) -> Span | None:
@@ -64,6 +73,6 @@ def _published(args: ArgumentSet, facts: Facts) -> Span | None:
             if port.address is not None and not port.address.startswith(_LOCAL):
                 return port.span
         return None
-    if deployment is not None and deployment.kind == "pod":
+    if deployment is not None and deployment.kind in ("pod", "dockerfile"):  # has to listen; who reaches it is said elsewhere
         return None
     return host.value_span if host is not None and written else None
