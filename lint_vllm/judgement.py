@@ -26,10 +26,20 @@ def first_line(span: Span) -> Span:
 
 
 def softened(facts: Facts, severity: Severity) -> Severity:
-    """The severity of a version-dependent finding: one level lower where the release is not stated."""
+    """The severity of a version-dependent finding: one level lower where the release is not stated, a note where an image or a
+    chart holds another release than the newest for all that is known."""
     if facts.release.sure or severity is Severity.INFO:
         return severity
-    return Severity(severity - 1)
+    return Severity.INFO if _chosen_elsewhere(facts) else Severity(severity - 1)
+
+
+def _chosen_elsewhere(facts: Facts) -> bool:
+    """Whether something not in the file decides on the release: a vendor's image, a digest, a template, a chart."""
+    launch = facts.launch
+    if launch.image is None:
+        return launch.form == "chart"
+    known = image_facts(launch.image)
+    return known is None or not known.official or facts.release.certainty == "assumed"
 
 
 def count_of(args: ArgumentSet, dest: str) -> int | None:
@@ -94,6 +104,8 @@ def is_container(deployment: Deployment | None) -> bool:
 def checkpoint_bytes(facts: Facts) -> Quantity | None:
     """Bytes of the whole checkpoint as it is read from disk: weights per GPU times the ranks of a replica."""
     budget = facts.budget
+    if budget.weights is None:  # a split that is refused hides them
+        budget = facts.rebudget({"tensor_parallel_size": 1, "pipeline_parallel_size": 1})
     if budget.weights is None:
         return None
     return budget.weights.scaled(max(1, budget.world_size))
@@ -103,12 +115,21 @@ def load_seconds(facts: Facts) -> Quantity | None:
     """Seconds from container start to the first healthy answer, from the bytes of the checkpoint.
 
     Optimistic: a local disk at 1 GiB/s and half a minute for imports, compilation and graphs. Likely: a network volume at
-    0.3 GiB/s and a minute. Download from the hub is not counted: it only adds.
+    0.3 GiB/s (a folder of the machine at 1 GiB/s) and a minute. Download from the hub is not counted: it only adds.
     """
     size = checkpoint_bytes(facts)
     if size is None:
         return None
-    return Quantity(30 + size.low / GIB, 60 + size.likely / (0.3 * GIB), 120 + size.high / (0.1 * GIB))
+    likely = 1.0 if from_local_disk(facts) else 0.3
+    return Quantity(30 + size.low / GIB, 60 + size.likely / (likely * GIB), 120 + size.high / (0.1 * GIB))
+
+
+def from_local_disk(facts: Facts) -> bool:
+    """Whether the model is read from a folder of the machine itself."""
+    deployment, model = facts.launch.deployment, facts.args.model if facts.args is not None else None
+    if deployment is None or not isinstance(model, str) or not model.startswith("/"):
+        return False
+    return any(m.kind in ("hostPath", "emptyDir", "memory", "bind") and model.startswith(m.target) for m in deployment.mounts)
 
 
 def known_card_count(facts: Facts) -> int | None:

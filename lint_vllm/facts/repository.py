@@ -7,6 +7,7 @@ for ``config.json`` of models that were downloaded before.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import re
@@ -144,6 +145,15 @@ class Repository:
         """Names of the regular files in a folder of the repository, sorted; at most ``MAX_FILES``."""
         where = folder or self.folder
         return self.remember(f"names {where}", lambda: _names(where) if self._inside(where) else ())
+
+    def folders(self, folder: Path) -> tuple[str, ...]:
+        """Names of the folders in a folder of the repository, sorted; at most ``MAX_FILES``."""
+        if not self._inside(folder) or not folder.is_dir():
+            return ()
+        with os.scandir(folder) as entries:
+            return tuple(
+                sorted(entry.name for entry in itertools.islice(entries, MAX_FILES) if entry.is_dir(follow_symlinks=False))
+            )
 
     def _inside(self, path: Path) -> bool:
         return _real(path).is_relative_to(self.root)

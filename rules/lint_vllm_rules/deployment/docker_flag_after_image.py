@@ -8,6 +8,7 @@ Wrong when: the image's entry point is a wrapper that understands the option.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from lint_vllm.diagnostic import Edit
@@ -19,6 +20,7 @@ _WITH_VALUE = frozenset({
     "--gpus", "--ipc", "--shm-size", "--network", "--net", "--volume", "-v", "-p", "--publish", "--env", "-e", "--restart", "--runtime",
     "--ulimit", "--mount",
 })  # fmt: skip
+_VALUES = {"-e": re.compile(r"[A-Za-z_]\w*="), "-v": re.compile(r"[^:]+:/"), "-p": re.compile(r"[\d.:]+:\d+$")}
 _SWITCHES = frozenset({"--rm", "--detach", "-it", "--privileged", "--init"})
 
 
@@ -27,6 +29,7 @@ _SWITCHES = frozenset({"--rm", "--detach", "-it", "--privileged", "--init"})
     name="docker-flag-after-image",
     severity=Severity.ERROR,
     since="0.1",
+    docs=True,
     sources=("llm-d/llm-d-inference-sim#533",),
     bad=(
         Bad(
@@ -47,7 +50,9 @@ def docker_flag_after_image(args: ArgumentSet, facts: Facts, options: object) ->
     words = launch.words
     for at, word in enumerate(words):
         name = word.value.split("=")[0]
-        if word.span.start not in unknown or not (name in _WITH_VALUE or name in _SWITCHES):
+        following = words[at + 1].value if at + 1 < len(words) else ""
+        misread = name in _VALUES and _VALUES[name].match(following) is not None  # a prefix of a long option for vLLM
+        if not misread and (word.span.start not in unknown or not (name in _WITH_VALUE or name in _SWITCHES)):
             continue
         takes = name in _WITH_VALUE and "=" not in word.value and at + 1 < len(words)
         moved = words[at : at + 2] if takes else words[at : at + 1]

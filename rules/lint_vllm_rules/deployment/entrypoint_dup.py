@@ -23,6 +23,7 @@ _SERVER = ("vllm", "serve")
     name="entrypoint-dup",
     severity=Severity.ERROR,
     since="0.1",
+    docs=True,
     sources=("vllm-project/vllm#22072", "vllm-project/vllm#40872", "opea-project/GenAIComps#336"),
     bad=(
         Bad(
@@ -44,7 +45,7 @@ def entrypoint_dup(args: ArgumentSet, facts: Facts, options: object) -> Iterator
     if not words:
         return
     first, last = words[0], words[-1]
-    span = first.value_span.to(last.value_span)
+    span = first.value_span if first is last else first.span.to(last.span)
     server = all(w.value in _SERVER for w in words)
     said = " ".join(w.value for w in words)
     if server:

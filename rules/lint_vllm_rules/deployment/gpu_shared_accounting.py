@@ -13,6 +13,8 @@ import re
 from collections.abc import Iterator
 
 from lint_vllm.examples import IMAGE
+from lint_vllm.judgement import local_replicas, ranks_per_replica
+from lint_vllm.launch import GpuRequest
 from lint_vllm.rule import ArgumentSet, Bad, Facts, Finding, Fix, Good, Known, Label, Options, Severity, Span, rule
 
 _SERVICE = """  {name}:
@@ -52,6 +54,10 @@ class Limits(Options):
     good=(
         Good(_two("0.60", "0.30"), name="compose.yaml"),
         Good(_two("0.60", "0.55", device="1"), name="compose.yaml"),
+        Good(
+            _two("0.60", "0.55").replace('device_ids: ["0"]', "count: all") + "    environment: {CUDA_VISIBLE_DEVICES: '1'}\n",
+            name="compose.yaml",
+        ),
         Good(_two("0.60", "${SHARE:?}"), name="compose.yaml"),
     ),
 )
@@ -107,23 +113,68 @@ def _overlap(first: ArgumentSet, first_facts: Facts, second: ArgumentSet, second
         return False
     kinds = {one.deployment.kind, two.deployment.kind}
     if kinds == {"compose"}:
-        return bool(_devices(first_facts) & _devices(second_facts)) and not _profiles_differ(first_facts, second_facts)
+        shared = set(_used(first, first_facts)) & set(_used(second, second_facts))
+        return bool(shared) and not _profiles_differ(first_facts, second_facts)
+    if kinds == {"pod"}:
+        whole = any("/" in r.resource for f in (first_facts, second_facts) for r in _requests(f))
+        return not whole and bool(_devices(first_facts) & _devices(second_facts))
     if kinds <= {"shell", "docker-run", "slurm"}:
         between = one.source.text[one.block.end : two.block.start]
         running = re.match(r"[^\n]*&\s*($|\n|#)", between) or "docker run -d" in one.block.text or " -d " in one.block.text[:200]
         if not running or re.search(r"\b(kill|pkill|killall|wait|stop|rm|else|elif|esac|fi|exit|return|trap)\b|;;|[{}]", between):
             return False
-        devices = _devices(first_facts), _devices(second_facts)
-        if all(devices):
+        devices = set(_used(first, first_facts)), set(_used(second, second_facts))
+        if all(devices) and (kinds == {"docker-run"} or (_devices(first_facts) and _devices(second_facts))):
             return bool(devices[0] & devices[1])
         cards = second_facts.gpu_count
         return not any(devices) and isinstance(cards, Known) and cards.value == 1
     return False
 
 
-def _devices(facts: Facts) -> set[str]:
+def _requests(facts: Facts) -> tuple[GpuRequest, ...]:
     deployment = facts.launch.deployment
-    return {d for request in (deployment.gpus if deployment is not None else ()) for d in request.device_ids}
+    return deployment.gpus if deployment is not None else ()
+
+
+def _devices(facts: Facts) -> set[str]:
+    """The devices that the file names."""
+    return {device for request in _requests(facts) for device in request.device_ids}
+
+
+def _used(args: ArgumentSet, facts: Facts) -> tuple[str, ...]:
+    """The devices that the engine takes: the first ones of those it sees. Empty where that cannot be known.
+
+    Docker counts from the first card: ``count: 1`` is card 0 in every container.
+    """
+    visible: tuple[str, ...] = ()
+    ranks, replicas = ranks_per_replica(args), local_replicas(args)
+    needed = ranks * replicas if ranks is not None and replicas is not None else None
+    for request in _requests(facts):
+        if request.resource not in _OF_DOCKER and request.resource != "CUDA_VISIBLE_DEVICES":
+            return ()
+        if request.resource == "CUDA_VISIBLE_DEVICES":
+            continue
+        if request.device_ids:
+            visible = request.device_ids
+        elif request.count is not None:
+            visible = tuple(str(n) for n in range(request.count))
+        elif request.raw in ("all", "-1", "") and needed is not None:
+            visible = tuple(str(n) for n in range(max(needed, 16)))
+    chosen = facts.launch.env.get("CUDA_VISIBLE_DEVICES")
+    if chosen is not None:
+        if chosen.value is None or chosen.value.unknown is not None:
+            return ()
+        named = [part.strip() for part in chosen.value.value.split(",") if part.strip()]
+        if not visible:
+            visible = tuple(named)
+        elif all(n.isdigit() and int(n) < len(visible) for n in named):
+            visible = tuple(visible[int(n)] for n in named)
+        else:
+            return ()
+    return visible[:needed] if needed is not None else visible
+
+
+_OF_DOCKER = ("devices", "gpus", "--gpus", "NVIDIA_VISIBLE_DEVICES")
 
 
 def _profiles_differ(first: Facts, second: Facts) -> bool:

@@ -21,23 +21,29 @@ from lint_vllm.rule import Applicability, ArgumentSet, Bad, Edit, Facts, Finding
     severity=Severity.WARNING,
     since="0.1",
     sources=("llmos-ai/llmos#40",),
-    bad=(Bad(pod("Qwen/Qwen3-8B", gpus="2"), name="pod.yaml", mark="2"),),
+    bad=(
+        Bad(pod("Qwen/Qwen3-8B", gpus="2"), name="pod.yaml", mark="2"),
+        Bad("docker run --gpus 4 --ipc=host vllm/vllm-openai:v0.33.0 Qwen/Qwen3-8B\n", mark="4"),
+    ),
     good=(
         Good(pod("Qwen/Qwen3-8B", "--tensor-parallel-size=2", gpus="2"), name="pod.yaml"),
         Good(pod("Qwen/Qwen3-8B", "--data-parallel-size=2", gpus="2"), name="pod.yaml"),
+        Good("docker run --gpus all --ipc=host vllm/vllm-openai:v0.33.0 Qwen/Qwen3-8B\n"),
         Good(pod("Qwen/Qwen3-8B", "--tensor-parallel-size=$(TP)", gpus="2"), name="pod.yaml"),
     ),
 )
 def gpus_idle(args: ArgumentSet, facts: Facts, options: object) -> Iterator[Finding]:
     deployment = facts.launch.deployment
     ranks, replicas = ranks_per_replica(args), local_replicas(args)
-    if deployment is None or not is_container(deployment) or ranks is None or replicas is None or not args.complete:
+    if deployment is None or ranks is None or replicas is None or not args.complete:
+        return
+    if not is_container(deployment) and facts.launch.wrapper != "production-stack":
         return
     if spans_nodes(args, facts) or facts.siblings_in_scope or args.given("device_ids") or args.given("data_parallel_rank"):
         return
     if args.value("data_parallel_backend") == "ray":
         return
-    requests = [r for r in deployment.gpus if (r.count is not None and not r.shared and r.resource.endswith("gpu")) or r.device_ids]
+    requests = [r for r in deployment.gpus if (r.count is not None and not r.shared and r.resource in _WHOLE) or r.device_ids]
     for request in requests[:1]:
         count = request.count or len(request.device_ids)
         used = ranks * replicas
@@ -48,6 +54,9 @@ def gpus_idle(args: ArgumentSet, facts: Facts, options: object) -> Iterator[Find
             f"{count} GPUs are reserved, the server uses {used} ({ranks} a replica x {replicas})",
             fixes=tuple(_ways(args, facts, count, used)),
         )
+
+
+_WHOLE = ("nvidia.com/gpu", "amd.com/gpu", "requestGPU", "--gpus", "devices")
 
 
 def _ways(args: ArgumentSet, facts: Facts, count: int, used: int) -> Iterator[Fix]:

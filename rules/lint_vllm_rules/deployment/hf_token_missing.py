@@ -8,6 +8,7 @@ Wrong when: the volume already holds the model.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from lint_vllm.examples import compose
@@ -24,6 +25,7 @@ _TOKENS = (
     "VLLM_USE_MODELSCOPE",
     "HF_ENDPOINT",
 )
+_CHART_TOKEN = re.compile(r"\bhf_?token|pvcStorage|\bpvc|extraVolumes|envFrom", re.IGNORECASE)
 _FILLED_ELSEWHERE = ("bind", "hostPath", "pvc", "secret", "configMap", "other")
 
 
@@ -45,7 +47,11 @@ _FILLED_ELSEWHERE = ("bind", "hostPath", "pvc", "secret", "configMap", "other")
 )
 def hf_token_missing(args: ArgumentSet, facts: Facts, options: object) -> Iterator[Finding]:
     deployment = facts.launch.deployment
-    if deployment is None or not is_container(deployment) or not isinstance(facts.model, Known) or args.model_span is None:
+    if deployment is None or not isinstance(facts.model, Known) or args.model_span is None:
+        return
+    if not is_container(deployment) and (
+        facts.launch.wrapper != "production-stack" or _CHART_TOKEN.search(facts.launch.block.text)
+    ):
         return
     model = facts.model.value
     if not model.exact or model.gated is not True or args.given("hf_token") or not deployment.env_complete:

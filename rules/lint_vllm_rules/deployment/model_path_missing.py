@@ -8,14 +8,17 @@ Wrong when: the image carries the model.
 
 from __future__ import annotations
 
+import difflib
 import re
 from collections.abc import Iterator
 
 from lint_vllm.edits import replace_value
 from lint_vllm.examples import compose
 from lint_vllm.judgement import is_container, official_image
-from lint_vllm.rule import Applicability, ArgumentSet, Bad, Facts, Finding, Fix, Good, Severity, rule
+from lint_vllm.rule import Applicability, ArgumentSet, Bad, Facts, Finding, Fix, Good, Severity, Span, rule
 
+_STORED = ("InferenceService", "LLMInferenceService", "LLMInferenceServiceConfig", "ServingRuntime", "ClusterServingRuntime")
+"""Kinds whose controller (KServe) puts the model into /mnt/models."""
 _CACHE_FOLDER = re.compile(r"/models--(?P<org>[^/]+?)--(?P<name>[^/]+)/?\Z")
 
 
@@ -44,7 +47,12 @@ _CACHE_FOLDER = re.compile(r"/models--(?P<org>[^/]+?)--(?P<name>[^/]+)/?\Z")
 )
 def model_path_missing(args: ArgumentSet, facts: Facts, options: object) -> Iterator[Finding]:
     model, span = args.model, args.model_span
-    if not isinstance(model, str) or span is None or not model.startswith("/"):
+    if not isinstance(model, str) or span is None:
+        return
+    if model.startswith(("./", "../")):
+        yield from _mistyped(facts, model, span)
+        return
+    if not model.startswith(("/", "~/")):
         return
     cached = _CACHE_FOLDER.search(model)
     if cached:
@@ -64,7 +72,15 @@ def model_path_missing(args: ArgumentSet, facts: Facts, options: object) -> Iter
         )
         return
     deployment = facts.launch.deployment
-    if deployment is None or not is_container(deployment) or not official_image(facts) or not deployment.mounts_complete:
+    if (
+        model.startswith("~")
+        or deployment is None
+        or not is_container(deployment)
+        or not official_image(facts)
+        or not deployment.mounts_complete
+    ):
+        return
+    if deployment.resource_kind in _STORED and _covers("/mnt/models", model):
         return
     if any(_covers(m.target, model) for m in deployment.mounts) or any("option" in r for r in facts.launch.unresolved):
         return
@@ -73,6 +89,22 @@ def model_path_missing(args: ArgumentSet, facts: Facts, options: object) -> Iter
         f"no volume provides {model}: in the container the path does not exist, vLLM takes it for a hub id and stops",
         fixes=(Fix(f"mount the model's folder at {model}"),),
     )
+
+
+def _mistyped(facts: Facts, model: str, span: Span) -> Iterator[Finding]:
+    """A folder of the repository that is not there, beside one with nearly that name."""
+    parent, _, name = model.rstrip("/").rpartition("/")
+    folder = facts.repository.locate(parent)
+    if folder is None or not name or facts.repository.locate(model) is not None:
+        return
+    others = [other for other in facts.repository.folders(folder) if "config.json" in facts.repository.names(folder / other)]
+    near = difflib.get_close_matches(name, others, 1, 0.8)
+    if near:
+        yield Finding(
+            span,
+            f"{model} does not exist, {parent}/{near[0]} does: vLLM takes the path for a hub id and stops",
+            fixes=(Fix(f"use {parent}/{near[0]}"),),
+        )
 
 
 def _covers(target: str, path: str) -> bool:

@@ -27,6 +27,7 @@ _OTHER_BUILDS = ("cpu", "rocm", "xpu", "tpu", "arm64-cpu", "hpu", "neuron")
     name="no-gpu-in-container",
     severity=Severity.ERROR,
     since="0.1",
+    docs=True,
     sources=("vllm-project/vllm#13946",),
     bad=(
         Bad("docker run --rm --ipc=host \\\n  vllm/vllm-openai:v0.33.0 Qwen/Qwen3-8B\n"),
@@ -47,8 +48,12 @@ def no_gpu_in_container(args: ArgumentSet, facts: Facts, options: object) -> Ite
         return
     if not deployment.complete or deployment.gpus or deployment.device_claims is not None:
         return
+    if launch.passage == "doc" and deployment.kind != "docker-run":
+        return
     if deployment.runtime is not None or launch.hints:
         return
+    if any(word.value.split("=")[0] in ("--gpus", "--runtime", "--device") for word in launch.words):
+        return  # meant, but on the wrong side of the image: another rule speaks
     tag = (launch.image.tag if launch.image is not None else "") or ""
     if any(part in _OTHER_BUILDS for part in tag.lower().split("-")) or str(args.value("device")) in ("cpu", "tpu", "xpu", "hpu"):
         return

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from lint_vllm.budget.quantity import GIB
 from lint_vllm.examples import pod
-from lint_vllm.judgement import checkpoint_bytes, first_line, load_seconds
+from lint_vllm.judgement import checkpoint_bytes, first_line, from_local_disk, load_seconds
 from lint_vllm.rule import Applicability, ArgumentSet, Bad, Facts, Finding, Fix, Good, Options, Severity, rule
 
 _LIVENESS = "livenessProbe:\n  httpGet: {path: /health, port: 8000}\n  initialDelaySeconds: 60\n"
@@ -59,7 +59,8 @@ def probe_too_short(args: ArgumentSet, facts: Facts, limits: Limits) -> Iterator
     elif patience < needed.low:
         severity, reason = Severity.ERROR, f"{size.likely / GIB:.0f} GiB of weights take at least {needed.low:.0f} s to load"
     elif patience < needed.likely:
-        severity, reason = Severity.WARNING, f"{size.likely / GIB:.0f} GiB from a network volume take about {needed.likely:.0f} s"
+        place = "the local disk" if from_local_disk(facts) else "a network volume"
+        severity, reason = Severity.WARNING, f"{size.likely / GIB:.0f} GiB from {place} take about {needed.likely:.0f} s"
     else:
         return
     kind = "startup" if startup is not None else "liveness"

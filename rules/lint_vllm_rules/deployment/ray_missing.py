@@ -16,6 +16,8 @@ from lint_vllm.examples import pod
 from lint_vllm.judgement import official_image, uses_image_entry_point
 from lint_vllm.rule import Applicability, ArgumentSet, Bad, Facts, Finding, Fix, Good, Severity, rule
 
+_INSTALLS = re.compile(r"\b(?:install|add|sync)\b[^\n]*\bray\b|requirements[\w.-]*\.txt")
+
 
 @rule(
     code="DEP090",
@@ -34,12 +36,10 @@ def ray_missing(args: ArgumentSet, facts: Facts, options: object) -> Iterator[Fi
     argument = args.get("distributed_executor_backend")
     if argument is None or argument.value != "ray" or not official_image(facts) or not facts.release.at_least("0.18.1"):
         return
-    if (
-        not facts.release.sure
-        or not uses_image_entry_point(facts)
-        or re.search(r"install\b[^\n]*\bray\b", facts.launch.source.text)
-    ):
+    if not facts.release.sure or facts.launch.deployment is None or _INSTALLS.search(facts.launch.source.text):
         return
+    if not uses_image_entry_point(facts) and facts.launch.deployment.kind == "dockerfile":
+        return  # layers below may bring it
     yield Finding(
         argument.value_span or argument.name_span,
         f"the image of vLLM {facts.release.version} has no ray: start-up stops when the executor is created",
