@@ -284,7 +284,22 @@ def feed_forward(ledger: Ledger, family: Family, text: Mapping[str, Any], index:
 
 
 def _gemma3n(ledger: Ledger, text: Mapping[str, Any]) -> None:
-    raise NotModelled("Gemma 3n per-layer embeddings")
+    """Per-layer embeddings, and projections into and out of the alternating inputs (models/gemma3n.py)."""
+    hidden, inputs = need(text, "hidden_size"), need(text, "altup_num_inputs")
+    _gemma4(ledger, text)
+    for _ in range(2 * (inputs - 1)):
+        ledger.column("altup_projections", hidden, hidden)
+
+
+def _gemma3n_layer(ledger: Ledger, text: Mapping[str, Any], sparse: bool) -> None:
+    """Gemma 3n: alternating updates, a low-rank residual, and the per-layer embedding's gate and projection."""
+    hidden, inputs, low = need(text, "hidden_size"), need(text, "altup_num_inputs"), need(text, "laurel_rank")
+    ledger.vector(hidden, item=4)
+    ledger.vector(inputs * inputs + inputs**3 + inputs * hidden + hidden)
+    ledger.column("laurel.linear_left", hidden, low)
+    ledger.row("laurel.linear_right", low, hidden)
+    ledger.vector(hidden)
+    _gemma4_layer(ledger, text, False)
 
 
 def _gemma4(ledger: Ledger, text: Mapping[str, Any]) -> None:
@@ -331,4 +346,4 @@ def _zamba2(ledger: Ledger, text: Mapping[str, Any]) -> None:
 
 
 EXTRA = {"gemma3n": _gemma3n, "gemma4": _gemma4, "zamba2": _zamba2}
-LAYER_EXTRA = {"gemma4": _gemma4_layer, "arctic": _arctic_layer}
+LAYER_EXTRA = {"gemma3n": _gemma3n_layer, "gemma4": _gemma4_layer, "arctic": _arctic_layer}

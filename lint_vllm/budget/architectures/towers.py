@@ -62,7 +62,7 @@ def towers(model: Model, ledger: Ledger) -> None:
 def block(
     ledger: Ledger, prefix: str, hidden: int, width: int, heads: int, *, gated: bool = False, bias: bool = True, mlp_bias: bool = True,
     norm: int = 2, qkv_width: int | None = None, kv_heads: int | None = None, k_bias: bool = True, sharded: bool = True,
-    quantized: bool = True, mlp_quantized: bool = True, attention_sharded: bool = True,
+    quantized: bool = True, mlp_quantized: bool = True, attention_sharded: bool = True, mlp_sharded: bool = True,
 ) -> None:  # fmt: skip
     """One transformer block: two norms of ``norm`` x hidden, attention, MLP."""
     across = ledger.rank.encoder_tp if sharded else 1
@@ -76,7 +76,7 @@ def block(
         f"{prefix}.attn.qkv", hidden, [q, kv, kv], (q + 2 * kv if k_bias else q + kv) if bias else 0, quantized=towers_quantized
     )
     ledger.linear(f"{prefix}.attn.proj", q, [hidden], hidden if bias else 0, row_split=tp > 1, quantized=towers_quantized)
-    tp = across
+    tp = across if mlp_sharded else 1
     part_width = ledger.split(width, "vision MLP width", tp)
     ups = [part_width, part_width] if gated else [part_width]
     mlp_quantized = mlp_quantized and towers_quantized
@@ -232,21 +232,59 @@ def _gemma4(model: Model, ledger: Ledger) -> None:
         ledger.linear("embed_vision.embedding_projection", hidden, [out], quantized=fits and ledger.scheme.towers)
     audio = part(model, "audio_config") if isinstance(model.config.get("audio_config"), Mapping) else None
     if audio is not None:
-        _conformer(ledger, audio, out)
+        hidden, width = _conformer(ledger, audio), need(audio, "output_proj_dims")
+        ledger.vector(hidden * width + width, width * out)
 
 
-def _conformer(ledger: Ledger, config: Config, out: int) -> None:
-    """Gemma 4's audio tower: transformers' own modules, whole on every rank (models/gemma4_mm.py)."""
-    hidden, heads, width = need(config, "hidden_size"), need(config, "num_attention_heads"), need(config, "output_proj_dims")
-    first, second = (int(c) for c in config.get("subsampling_conv_channels") or (128, 32))
-    kernel = need(config, "conv_kernel_size")
+def _conformer(ledger: Ledger, config: Config) -> int:
+    """The audio encoder of Gemma 3n and Gemma 4: transformers' or vLLM's own modules, whole on every rank; its width."""
+    hidden, heads = need(config, "hidden_size"), need(config, "num_attention_heads", "conf_num_attention_heads")
+    channels = config.get("subsampling_conv_channels") or config.get("sscp_conv_channel_size") or (128, 32)
+    first, second = (int(c) for c in channels)
+    kernel = need(config, "conv_kernel_size", "conf_conv_kernel_size")
     # 128 mel bins, halved twice by the subsampling convolutions
     ledger.vector(9 * first + first, 9 * first * second + second, 128 // 4 * second * hidden)
     feed_forward = 2 * 4 * hidden * hidden + 2 * hidden
     attention = 5 * hidden * hidden + hidden // heads
     convolution = 3 * hidden * hidden + kernel * hidden + 2 * hidden
-    ledger.vector(need(config, "num_hidden_layers") * (2 * feed_forward + attention + convolution + 3 * hidden))
-    ledger.vector(hidden * width + width, width * out)
+    layers = need(config, "num_hidden_layers", "conf_num_hidden_layers")
+    ledger.vector(layers * (2 * feed_forward + attention + convolution + 3 * hidden))
+    return hidden
+
+
+MOBILENET_V5 = 294_126_912
+"""Parameters of ``mobilenetv5_300m_enc``, the fixed vision tower of Gemma 3n (built by timm)."""
+
+
+def _gemma3n(model: Model, ledger: Ledger) -> None:
+    """Gemma 3n: a MobileNet and a conformer, each with an embedder (models/gemma3n_mm.py)."""
+    out = text_hidden(model)
+    vision, audio = part(model, "vision_config"), part(model, "audio_config")
+    if vision is not None:
+        ledger.vector(MOBILENET_V5)
+        _embedder(ledger, need(vision, "vocab_size"), need(vision, "hidden_size"), out)
+    if audio is not None:
+        _embedder(ledger, need(audio, "vocab_size"), _conformer(ledger, audio), out)
+
+
+def _embedder(ledger: Ledger, vocab: int, hidden: int, out: int) -> None:
+    ledger.embedding(vocab, hidden)
+    ledger.vector(2 * hidden)
+    ledger.row("embedding_projection", hidden, out, quantized=ledger.scheme.towers)
+
+
+def _muse_glimmer(model: Model, ledger: Ledger) -> None:
+    config = part(model, "vision_config")
+    if config is None:
+        raise NotModelled("vision_config is not in the configuration")
+    hidden, width, heads = need(config, "hidden_size"), need(config, "intermediate_size"), need(config, "num_attention_heads")
+    patch, frames, merge = need(config, "patch_size"), need(config, "patch_temporal"), need(config, "merge_size")
+    ledger.vector(need(config, "pos_emb_height") * need(config, "pos_emb_width") * hidden, 3 * patch * patch * frames * hidden)
+    ledger.vector(4 * hidden)
+    for index in range(need(config, "num_hidden_layers")):
+        block(ledger, f"vision_encoder.transformer.{index}", hidden, width, heads, mlp_sharded=False)
+    inner = positive(model.config.get("projector_hidden_size")) or 4096
+    ledger.vector(hidden * merge * merge * inner, inner * inner, inner * text_hidden(model))
 
 
 def _gemma4_unified(model: Model, ledger: Ledger) -> None:
@@ -580,6 +618,8 @@ TOWERS: Mapping[str, Callable[[Model, Ledger], None]] = {
     "kimi_k25": _kimi_k25,
     "kimi_vl": _kimi_k25,
     "gemma4_unified": _gemma4_unified,
+    "gemma3n": _gemma3n,
+    "muse_glimmer": _muse_glimmer,
     "lfm2_vl": _lfm2_vl,
     "qwen2_5_omni_thinker": _qwen2_omni,
     "qwen3_omni_moe_thinker": _qwen3_omni,
