@@ -77,6 +77,8 @@ def account(config: EngineConfig, runtime: Runtime, asked: Asked | None = None) 
         if layers is None:
             return replace(base, unknown=(loaded.reason,))
         caches = layers
+    if not isinstance(loaded, Unknown) and any(cache.kind == "unknown" for cache in caches):
+        return weights_alone(config, loaded, runtime, base)
     states = 0
     if not config.v1:
         # V0 keeps one state a sequence beside the pool, allocated in the profile run (model_executor/models/mamba_cache.py).
@@ -98,6 +100,25 @@ def account(config: EngineConfig, runtime: Runtime, asked: Asked | None = None) 
         block_size=layout.block_size,
     )
     return judged(config, loaded, layout, runtime, asked, base, states)
+
+
+def weights_alone(config: EngineConfig, loaded: Weights, runtime: Runtime, base: Budget) -> Budget:
+    """A model whose cache has no formula: whether it loads can be told, no more."""
+    estimate = runtime(config, loaded.bytes)
+    card = config.card.total if config.card is not None else None
+    name = config.model.architectures[0] if config.model.architectures else config.model.model_type
+    filled = replace(
+        base,
+        total=card,
+        weights=loaded.bytes,
+        load_peak=loaded.bytes + estimate.load_peak,
+        unknown=(f"the KV cache of {name} is not modelled",),
+        details=(*base.details, *loaded.notes),
+    )
+    if card is None or loaded.bytes.likely <= card.likely:
+        return filled
+    sure: Confidence = "certain" if loaded.bytes.low > card.high else "likely"
+    return replace(filled, outcome="oom_load", confidence=sure, phase=PHASES["oom_load"], unknown=())
 
 
 def refused(refusal: Refusal, base: Budget, config: EngineConfig, outcome: Outcome = "arg_error") -> Budget:

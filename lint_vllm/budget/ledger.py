@@ -15,7 +15,7 @@ from lint_vllm.frozen import dataclass
 
 __all__ = ["CacheLayer", "Indivisible", "Ledger", "NotModelled", "Rank"]
 
-CacheKind = Literal["full", "sliding", "chunked", "mla", "state", "cross", "encoder"]
+CacheKind = Literal["full", "sliding", "chunked", "mla", "state", "cross", "encoder", "unknown"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +23,8 @@ class CacheLayer:
     """The cache of one layer, before block sizes are known.
 
     ``kv_heads`` counts one rank's heads; ``head_dim`` K, ``v_dim`` V. For "mla" ``head_dim`` is the latent row. For "state"
-    ``elements`` are (conv-like, recurrent, float32) counts of one rank. ``reach`` is the window or chunk.
+    ``elements`` are (conv-like, recurrent, float32) counts of one rank. ``reach`` is the window or chunk. "unknown" stands for a
+    cache without a formula.
     """
 
     kind: CacheKind

@@ -15,7 +15,7 @@ from lint_vllm.budget.releases import engine_data, since
 from lint_vllm.facts import version_key
 from lint_vllm.facts.card import Card
 from lint_vllm.facts.model import Model
-from lint_vllm.facts.model_config import positive
+from lint_vllm.facts.model_config import MLA_TYPES, positive
 from lint_vllm.facts.served import floor
 
 
@@ -256,7 +256,8 @@ def kv_dtype(
         if not model.hybrid_state and count:
             n = min(2, count // 2)
             layers += [str(i) for i in (*range(n), *range(count - n, count))]
-    if asked.endswith("_ds_mla") and not (model.mla and positive(model.text.get("index_topk"))):
+    latent = model.mla or str(model.text.get("model_type")) in MLA_TYPES
+    if asked.endswith("_ds_mla") and not (latent and positive(model.text.get("index_topk"))):
         return Refusal(
             "kv_cache_dtype",
             f"KV cache dtype {asked} is for sparse latent attention (DeepSeek-V3.2 and later) only",

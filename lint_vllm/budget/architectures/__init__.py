@@ -70,6 +70,10 @@ def build(model: Model, ledger: Ledger) -> Ledger:
         encoders.encoder(model, family, ledger)
     elif mode == "whisper":
         encoders.whisper(model, ledger)
+    elif mode == "deepseek_v4":
+        from lint_vllm.budget.architectures.deepseek_v4 import deepseek_v4
+
+        deepseek_v4(model, ledger)
     else:
         if not ledger.rank.language_only:
             towers.towers(model, ledger)
