@@ -67,7 +67,22 @@ def remove_env(variable: EnvVar) -> tuple[Edit, ...]:
         if after.strip() == "\\":  # the first of several: the next one takes its place
             rest = re.match(r"[ \t]*\\[ \t]*\r?\n[ \t]*", text[span.end :])
             return (Edit(Span(span.source, span.start, span.end + (rest.end() if rest else 0)), ""),)
-    return remove_elements([span])
+    edits = remove_elements([span])
+    key = _only_entry_of(edits[0].span) if edits else None
+    return (Edit(key.to(edits[0].span), ""),) if key is not None else edits
+
+
+def _only_entry_of(lines: Span) -> Span | None:
+    """The ``env:`` line above whole lines that are all it holds."""
+    text = lines.source.text
+    key = re.search(r"(?:\A|(?<=\n))(?P<indent>[ ]*)(?:-[ ]+)?(?:env|environment):[ \t]*\r?\n\Z", text[: lines.start])
+    if key is None or (lines.start and text[lines.start - 1] != "\n"):
+        return None
+    following = re.match(r"(?:[ \t]*\r?\n)*(?P<indent>[ ]*)(?P<dash>- )?", text[lines.end :])
+    depth = len(following["indent"]) if following else 0
+    if lines.end < len(text) and (depth > len(key["indent"]) or (following and following["dash"] and depth == len(key["indent"]))):
+        return None
+    return Span(lines.source, key.start(), lines.start) if "-" not in key.group() else None
 
 
 def remove_elements(spans: Sequence[Span]) -> tuple[Edit, ...]:
@@ -106,6 +121,10 @@ def _with_separator(span: Span) -> Span:
         if comma and text[line_end:].lstrip()[:1] in ("]", "}", ")"):
             return Span(source, comma.start(), span.end)
         return Span(source, line_start, _next_line(text, line_end))
+    if not before.strip(" \t") and re.match(r"[ \t]*[\])}]", after):
+        comma = re.search(r",[ \t]*\r?\n\Z", text[:line_start])
+        if comma:  # the last element, its closing bracket on the same line
+            return Span(source, comma.start(), span.end)
     follow = re.match(r"[ \t]*,[ \t]*", after)
     if follow:
         return Span(source, span.start, span.end + follow.end())
@@ -159,16 +178,34 @@ def _add_word(words: Sequence[Word], flag: str, value: str | None) -> tuple[Edit
         shown = [f"{quote}{p}{quote}" if quote or p.startswith("-") else _yaml_scalar(p) for p in pieces]
         return (Edit(Span(source, last.span.end, last.span.end), "".join(f"{newline}{indent}{p}" for p in shown)),)
     after = text[last.span.end : _line_end(text, last.span.end)]
+    gap = _line_break(words, line_start)
+    if gap is not None:  # like the option above it: on a line of its own
+        shown = [f"{quote}{p}{quote}" for p in pieces] if "," in gap else pieces
+        added = gap + (", " if "," in gap else " ").join(shown)
+        return (Edit(Span(source, last.span.end, last.span.end), added),)
     if quote and (re.match(r"[ \t]*[,\]]", after) or not after.strip()) and re.search(r"[\[,][ \t]*\Z|\A[ \t]*\Z", before):
         return _beside(last.span, ", ".join(f"{quote}{p}{quote}" for p in pieces))
     if quote and len(words) == 1 and " " in last.value:
         return ()
     joined_text = " ".join(pieces)
-    line = re.fullmatch(r"(?P<indent>[ \t]*)(?:--?\w[\w.-]*[ \t]+)?", before)  # an option, or the value of one, on its own line
-    if line and re.search(r"\\[ \t]*\r?\n\Z", text[:line_start]):
-        newline = "\r\n" if text[:line_start].endswith("\r\n") else "\n"
-        return (Edit(Span(source, last.span.end, last.span.end), f" \\{newline}{line['indent']}{joined_text}"),)
     return (Edit(Span(source, last.span.end, last.span.end), f" {joined_text}"),)
+
+
+def _line_break(words: Sequence[Word], line_start: int) -> str | None:
+    """What stands between the last line's option and the words above it (a backslash, a comma, only the break itself).
+
+    ``None`` where the last line holds more than one option, or something else stands between.
+    """
+    above = [word for word in words if word.span.end <= line_start]
+    line = [word for word in words if word.span.start >= line_start]
+    if not line or len(above) + len(line) != len(words) or len(line) > 2 or not line[0].value.startswith("-"):
+        return None
+    text, start = line[0].span.source.text, line[0].span.start
+    gap = text[above[-1].span.end : start] if above else ""
+    if re.fullmatch(r"[ \t]*,?[ \t]*\\?[ \t]*\r?\n[ \t]*", gap):
+        return gap
+    continued = re.search(r"[ \t]*\\\r?\n[ \t]*\Z", text[:start])
+    return continued.group() if continued else None
 
 
 def _beside(whole: Span, element: str) -> tuple[Edit, ...]:

@@ -43,7 +43,7 @@ def _telltale_options() -> dict[str, frozenset[str]]:
 
 def option_name(name: str) -> str:
     """An option as the tables name it: no leading dashes, no value, dashes for underscores and humps."""
-    bare = name.lstrip("-").split("=", 1)[0]
+    bare = re.split(r"[=\s]", name.lstrip("-"), maxsplit=1)[0]
     if "-" not in bare and "_" not in bare:
         bare = re.sub(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])", "-", bare)
     return bare.replace("_", "-").lower()
