@@ -81,11 +81,13 @@ def launches_in_document(text: Text, context: Context) -> Extraction:
     return Extraction(tuple(launches), problems)
 
 
-_WORTH = re.compile(TELLTALE.pattern.decode() + "|option_", re.IGNORECASE)
+_WORTH = re.compile(r"vllm|--tensor-parallel-size|--max-model-len|option_", re.IGNORECASE)
+_TOLD = re.compile(TELLTALE.pattern.decode(), re.IGNORECASE)
 
 
-def _worth_reading(value: str) -> bool:
-    return _WORTH.search(value) is not None
+def _worth_reading(value: str, kind: str = "") -> bool:
+    """Python is worth a look for vLLM's own keywords alone; of other kinds, fragments would look like launches."""
+    return (_TOLD if kind == "python" else _WORTH).search(value) is not None
 
 
 def fences(text: Text) -> Iterator[Fence]:
@@ -176,7 +178,7 @@ def _read(fence: Fence, context: Context, scope: Scope) -> list[Launch]:
     if kind == "shell":
         mark = _CONTINUATIONS.get(fence.language)
         return _shell(_continued(fence.code, mark) if mark else fence.code, context, scope)
-    if not _worth_reading(fence.code.value):
+    if not _worth_reading(fence.code.value, kind):
         return []
     from lint_vllm.extract.passages import launches_in_passage
 
