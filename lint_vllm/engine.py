@@ -13,6 +13,7 @@ from lint_vllm.facts.resolve import Shared
 from lint_vllm.frozen import dataclass
 from lint_vllm.inspection import Case, Inspection, inspect_file, shared_facts
 from lint_vllm.launch import Launch
+from lint_vllm.redaction import secrets_in
 from lint_vllm.registry import rules
 from lint_vllm.request import Request
 from lint_vllm.result import FileResult, JudgedLaunch
@@ -183,4 +184,4 @@ def _judged(case: Case) -> JudgedLaunch:
     except Exception as error:  # the engine's own fault is a reason like any other
         memory = False
         unknown = [f"the budget engine failed: {type(error).__name__}: {error}", *unknown]
-    return JudgedLaunch(case.launch, case.args.complete, memory, tuple(unknown), case.files)
+    return JudgedLaunch(case.launch, case.args.complete, memory, tuple(unknown), case.files, tuple(secrets_in(case.args.arguments)))

@@ -102,7 +102,8 @@ class _Linter:
         found = [(result.path, judged) for result in results for judged in result.launches]
         launches = without_repeats(found, lambda judged: judged.launch, lambda judged: judged.files)
         redactor = Redactor()
-        redactor.learn(judged.launch for judged in launches)
+        for _, judged in found:
+            redactor.learn((judged.launch,), judged.secrets)
         diagnostics = [d for result in results for d in result.diagnostics]
         return Run(files, tuple(launches), tuple(self._accepted(_distinct(diagnostics))), redactor)
 

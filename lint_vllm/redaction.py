@@ -5,9 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from lint_vllm.arguments.model import Argument
+    from lint_vllm.inspection import Case
     from lint_vllm.launch import Launch, Word
 
 MASK = "***"
@@ -18,10 +20,19 @@ _SECRET_NAME = re.compile(
 )
 _COUNTED = re.compile(r"(?:^|[-_.])(?:num|max|min|per|batched)[-_.]", re.IGNORECASE)
 _NO_SECRET = re.compile(r"(?:true|false|none|null|yes|no|\$.*|\{\{.*|\*+|)\Z", re.IGNORECASE | re.DOTALL)
-_KNOWN_SHAPES = re.compile(r"\b(?:hf_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|AKIA[A-Z0-9]{16})")
-_IN_LINE = re.compile(
-    r"(?i)(?:api[-_]?keys?|access[-_]?key|secret(?:[-_]key)?|passw(?:or)?d|[-_]token)[\"']?\s*(?:[:=]|\s)\s*[\"']?([^\s\"',}\]]{4,})"
+_KNOWN_SHAPES = re.compile(
+    r"\b(?:hf_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|AKIA[A-Z0-9]{16}|nvapi-[\w-]{16,}|xox[abprs]-[\w-]{10,}"
+    r"|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]+)"
+    r"|(?<=bearer )[\w.~+/=-]{6,}"
+    r"|(?<=://)[^\s/@:\"'$]{0,100}:[^\s/@\"'$]+(?=@)",
+    re.IGNORECASE,
 )
+"""Tokens of well-known services, and names with a password in URLs: secret wherever they stand."""
+_NAMES = r"(?:api[-_]?keys?|access[-_]?key|secret(?:[-_]key)?|passw(?:or)?d|[-_]token|(?<=[\"'])token|auth[-_]?key)[\"']?"
+_VALUE = r"[\"']?([^\s\"',}\]\\]{4,})"
+_ASSIGNED = re.compile(rf"{_NAMES}\s*[:=]\s*(?:\\?){_VALUE}", re.IGNORECASE)
+_IN_LINE = re.compile(rf"{_NAMES}(?:\s*[:=]\s*(?:\\?)|\s+){_VALUE}", re.IGNORECASE)
+_SECRET_FLAGS = ("api-key", "hf-token", "ssl-keyfile-password")
 
 
 def is_secret_name(name: str) -> bool:
@@ -34,9 +45,24 @@ def is_secret_value(value: str) -> bool:
     return _NO_SECRET.match(value.strip()) is None
 
 
+def is_secret_flag(name: str) -> bool:
+    """Whether a flag, written in full, cut short or with one letter wrong, takes a secret."""
+    own = name.lstrip("-").replace("_", "-").lower()
+    return is_secret_name(name) or any((len(own) > 4 and flag.startswith(own)) or _one_edit(own, flag) for flag in _SECRET_FLAGS)
+
+
+def _one_edit(word: str, meant: str) -> bool:
+    """Whether one letter more, less or another makes one word of the other."""
+    if abs(len(word) - len(meant)) > 1:
+        return False
+    same = next((at for at, (a, b) in enumerate(zip(word, meant, strict=False)) if a != b), min(len(word), len(meant)))
+    rest, rest_meant = word[same:], meant[same:]
+    return rest[1:] == rest_meant[1:] or rest[1:] == rest_meant or rest == rest_meant[1:]
+
+
 def masked(name: str, value: str) -> str:
     """A value as it may be shown beside its name."""
-    return MASK if is_secret_name(name) and is_secret_value(value) else value
+    return MASK if is_secret_flag(name) and is_secret_value(value) else value
 
 
 @dataclass(slots=True)
@@ -46,14 +72,38 @@ class Redactor:
     values: set[str] = field(default_factory=set)
     _pattern: re.Pattern[str] | None = None
 
-    def learn(self, launches: Iterable[Launch]) -> None:
+    @classmethod
+    def of(cls, cases: Iterable[Case]) -> Redactor:
+        """One that knows the secrets of some launches as they were read, ``--config`` files included."""
+        redactor = cls()
+        for case in cases:
+            redactor.learn((case.launch,), secrets_in(case.args.arguments))
+        return redactor
+
+    def learn(self, launches: Iterable[Launch], values: Iterable[str] = ()) -> None:
+        """Remember the secrets of launches, and further values that are secret."""
         for launch in launches:
             self.values.update(value for value in secrets_of(launch) if len(value) >= 3)
+        self.values.update(value for value in values if len(value) >= 3)
         self._pattern = None
 
     def text(self, text: str) -> str:
         """A message with each secret replaced by ``***``."""
-        return self._sub(text, lambda found: MASK)
+        text = self._sub(text, lambda found: MASK)
+        return _ASSIGNED.sub(lambda match: _mask_group(match, MASK), text)
+
+    def value(self, name: str, value: str) -> str:
+        """A value as it may be shown beside its name."""
+        hidden = masked(name, value)
+        return hidden if hidden == MASK else self.text(value)
+
+    def document(self, data: Any) -> Any:
+        """Data of a JSON document with the secrets in its strings replaced."""
+        if isinstance(data, str):
+            return self.text(data)
+        if isinstance(data, dict):
+            return {key: self.document(value) for key, value in data.items()}
+        return [self.document(value) for value in data] if isinstance(data, (list, tuple)) else data
 
     def line(self, line: str) -> str:
         """A line of source with each secret replaced by as many ``*``, so that columns stay."""
@@ -62,27 +112,46 @@ class Redactor:
 
     def _sub(self, text: str, mask: Callable[[str], str]) -> str:
         if self._pattern is None and self.values:
-            self._pattern = re.compile("|".join(re.escape(v) for v in sorted(self.values, key=len, reverse=True)))
+            self._pattern = re.compile("|".join(_literally(v) for v in sorted(self.values, key=len, reverse=True)))
         if self._pattern is not None:
             text = self._pattern.sub(lambda match: mask(match.group()), text)
         return _KNOWN_SHAPES.sub(lambda match: mask(match.group()), text)
 
 
-def _mask_group(match: re.Match[str]) -> str:
+def _literally(value: str) -> str:
+    """A pattern for a value; a short one counts as a word of its own only, not inside others."""
+    return re.escape(value) if len(value) > 7 else rf"(?<![\w-]){re.escape(value)}(?![\w-])"
+
+
+def _mask_group(match: re.Match[str], mask: str = "") -> str:
+    """The match with its group masked: by ``mask``, else by as many ``*``."""
     value = match.group(1)
     if not is_secret_value(value):
         return match.group()
     start, end = match.start(1) - match.start(), match.end(1) - match.start()
     whole = match.group()
-    return whole[:start] + "*" * (end - start) + whole[end:]
+    return whole[:start] + (mask or "*" * (end - start)) + whole[end:]
 
 
 def secrets_of(launch: Launch) -> Iterator[str]:
     """The values written in a launch's arguments and environment under names of secrets."""
     for name, word in _named_values(launch):
-        if word is not None and word.unknown is None and is_secret_name(name) and is_secret_value(word.value):
-            yield word.value
-            yield from (part for part in word.value.split(",") if is_secret_value(part))
+        if word is not None and word.unknown is None and is_secret_flag(name):
+            yield from secret_parts(word.value)
+
+
+def secrets_in(arguments: Iterable[Argument]) -> Iterator[str]:
+    """The values of secret options, wherever they were written."""
+    for argument in arguments:
+        if argument.raw is not None and argument.known and is_secret_flag(argument.dest):
+            yield from secret_parts(argument.raw)
+
+
+def secret_parts(value: str) -> Iterator[str]:
+    """The value of a secret option, and the items of it when it is a list."""
+    if is_secret_value(value):
+        yield value
+        yield from (part for part in re.split(r"[\s,\"'\[\]]+", value) if len(part) > 3 and is_secret_value(part))
 
 
 def _named_values(launch: Launch) -> Iterator[tuple[str, Word | None]]:
@@ -93,7 +162,7 @@ def _named_values(launch: Launch) -> Iterator[tuple[str, Word | None]]:
     words = launch.words
     for at, word in enumerate(words):
         name, equals, _ = word.value.partition("=")
-        if not name.startswith("-") or not is_secret_name(name):
+        if not name.startswith("-") or not is_secret_flag(name):
             continue
         if equals:
             yield name, _after(word, len(name) + 1)

@@ -25,6 +25,8 @@ class JudgedLaunch:
     unknown: tuple[str, ...] = ()
     files: frozenset[str] = frozenset()
     """The files in which the arguments and the environment are written."""
+    secrets: tuple[str, ...] = field(default=(), repr=False)
+    """What is never shown, besides the secrets that the launch itself holds."""
 
     @property
     def paths(self) -> frozenset[str]:

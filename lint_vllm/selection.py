@@ -12,6 +12,9 @@ from lint_vllm.registry import suggestion
 from lint_vllm.rule import Options, Rule
 from lint_vllm.settings import SettingsError, Table
 
+ALWAYS = ("SRC900",)
+"""Rules that no ``select`` leaves out: a fault of this program must not look like a clean run. ``ignore`` holds."""
+
 
 @dataclass(frozen=True, slots=True)
 class Active:
@@ -53,6 +56,8 @@ class Selection:
         chosen: list[Active] = []
         for rule in self.rules:
             wanted, unwanted = _closest(rule, select), _closest(rule, table.ignore)
+            if rule.code in ALWAYS:
+                wanted = max(wanted, 0)
             if wanted < 0 or unwanted >= wanted:
                 continue
             if rule.strict and wanted < _EXACT and table.profile != "strict":

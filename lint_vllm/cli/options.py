@@ -97,7 +97,7 @@ def release_of(text: str, option: str) -> str:
 def say_unreadable(inventory: Inventory) -> None:
     """Name the places that could not be read, beside the output."""
     for problem in inventory.problems:
-        click.echo(f"{problem.span.path}:{problem.span.line}: cannot read this part: {problem.reason}", err=True)
+        click.echo(f"{problem.span.path}:{problem.span.line}: {problem.sentence}", err=True)
 
 
 def names(values: tuple[str, ...]) -> tuple[str, ...]:

@@ -18,6 +18,8 @@ __all__ = ["extract", "may_hold_launch"]
 
 MAX_BYTES = 16_000_000
 """Size of a file that is still read."""
+MAX_WORDS = 10_000
+"""Words of a command that is still judged; a longer one is data."""
 
 
 def may_hold_launch(data: bytes) -> bool:
@@ -42,4 +44,6 @@ def extract(source: SourceFile, follow: Follower | None = None) -> Extraction:
     module, function = CARRIERS[kind].split(":")
     found: Extraction = getattr(import_module(f"lint_vllm.extract.{module}"), function)(source, follow)
     launches = sorted(found.launches, key=lambda launch: (launch.command.path != source.path, launch.command.start))
-    return Extraction(tuple(launches), found.problems)
+    endless = [launch.command for launch in launches if len(launch.words) > MAX_WORDS]
+    problems = tuple(Unreadable(place, f"the command has more than {MAX_WORDS:,} words") for place in endless)
+    return Extraction(tuple(launch for launch in launches if len(launch.words) <= MAX_WORDS), (*found.problems, *problems))

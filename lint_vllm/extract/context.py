@@ -55,6 +55,12 @@ class Unreadable:
 
     span: Span
     reason: str
+    fault: bool = False
+    """Whether it is this program that failed, not the file."""
+
+    @property
+    def sentence(self) -> str:
+        return f"lint-vllm failed here, please report it: {self.reason}" if self.fault else f"cannot read this part: {self.reason}"
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,7 +34,9 @@ def extract(source: SourceFile, follow: Follower | None = None) -> Extraction:
     if isinstance(root, Map) and root.get("$schema") is not None and root.get("properties") is not None:
         return Extraction()  # a schema describes options, it sets none
     found = extract_yaml(source, follow).launches  # JSON is YAML: Kubernetes objects, compose, charts
-    return Extraction(tuple(x for x in found if x.form != "chart" or any(s.flag == "model" for s in x.settings)))
+    template = "{{" in source.text or "{%" in source.text
+    kept = tuple(x for x in found if x.form != "chart" or any(s.flag == "model" for s in x.settings))
+    return Extraction(kept, () if template else document.problems)
 
 
 def _is_kubernetes(root: Tree) -> bool:

@@ -23,6 +23,10 @@ from lint_vllm.source import SourceFile, Span, Text
 MAX_CHARACTERS = 4_000_000
 MAX_EVENTS = 400_000
 MAX_NESTING = 100
+MAX_TOKENS_DEEP = 1_000
+"""Levels at which reading stops: the parser's time grows with the square of the levels that are open."""
+MAX_ALIASED = 50_000
+"""Nodes of one document that stand there through aliases; more is an alias bomb."""
 MAX_REPAIRS = 6
 """Lines of one document that are blanked, one after the other, to read past an error."""
 MAX_PAIRS = 20_000
@@ -378,6 +382,8 @@ def _read(page: Page, text: str, base: int, budget: list[int]) -> tuple[list[Nod
                 return builder.finish(), None
             budget[0] -= 1
             builder.take(event)
+            if builder.skipped > MAX_TOKENS_DEEP:
+                return builder.finish(), (event.start_mark.index, f"nested more than {MAX_TOKENS_DEEP:,} levels deep")
         return builder.finish(), (0, "too many YAML tokens")
     except YAMLError as error:
         mark = getattr(error, "problem_mark", None) or getattr(error, "context_mark", None)
@@ -396,6 +402,8 @@ class _Frame:
     node: Sequence | Mapping
     key: Scalar | None = None
     keyed: bool = False
+    size: int = 1
+    """Nodes in it, those behind aliases included."""
 
 
 class _Builder:
@@ -407,6 +415,9 @@ class _Builder:
         self.documents: list[Node] = []
         self.frames: list[_Frame] = []
         self.anchors: dict[str, Node] = {}
+        self.sizes: dict[int, int] = {}
+        """Nodes below a list or mapping, by the identity of the node."""
+        self.aliased = 0
         self.skipped = 0
 
     def take(self, event: _Event) -> None:
@@ -435,6 +446,8 @@ class _Builder:
                 self._alias(str(getattr(event, "anchor", "")), start, end)
         elif kind == "DocumentStartEvent":
             self.anchors = {}
+            self.sizes = {}
+            self.aliased = 0
 
     def finish(self) -> list[Node]:
         while self.frames:
@@ -443,6 +456,9 @@ class _Builder:
 
     def _close(self, frame: _Frame, end: int | None) -> None:
         node = frame.node
+        self.sizes[id(node)] = frame.size
+        if self.frames:
+            self.frames[-1].size += frame.size
         if isinstance(node, Mapping) and frame.key is not None:
             node.pairs.append(Pair(frame.key, Scalar(self.page, frame.key.end, frame.key.end, "", "")))
             frame.key = None
@@ -475,14 +491,27 @@ class _Builder:
     def _alias(self, name: str, start: int, end: int) -> None:
         target = self.anchors.get(name)
         use = self.page.span(start, end)
-        if target is None or any(frame.node is target for frame in self.frames):
+        size = self.sizes.get(id(target), 1)
+        if target is None or any(frame.node is target for frame in self.frames) or not self._affords(size, use):
             self._place(Scalar(self.page, start, end, "", ""))
-        elif isinstance(target, Scalar):
+            return
+        if self.frames:
+            self.frames[-1].size += size
+        if isinstance(target, Scalar):
             self._place(Scalar(self.page, target.start, target.end, target.style, target.raw, target.tag, use, target.stop))
         elif isinstance(target, Sequence):
             self._place(Sequence(self.page, target.start, target.end, target.items, use))
         else:
             self._place(Mapping(self.page, target.start, target.end, target.pairs, use, _index=target.entries))
+
+    def _affords(self, size: int, use: Span) -> bool:
+        """Whether the document stays small with one more alias; the first that makes it too large is a problem of the page."""
+        before = self.aliased
+        self.aliased += size
+        if before <= MAX_ALIASED < self.aliased:
+            reason = f"aliases stand for more than {MAX_ALIASED:,} values; this one and later ones were not followed"
+            self.page.problems.append(Unreadable(use, reason))
+        return self.aliased <= MAX_ALIASED
 
     def _add(self, node: Node, event: Any) -> None:
         if event.anchor is not None:

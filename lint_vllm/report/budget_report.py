@@ -10,6 +10,7 @@ from lint_vllm.budget.result import Budget
 from lint_vllm.command_line import PATH
 from lint_vllm.inspection import Case
 from lint_vllm.known import Known
+from lint_vllm.redaction import Redactor
 from lint_vllm.report.frame import printable
 
 VERSION = 1
@@ -27,14 +28,15 @@ VERDICTS = {
 
 
 def render(name: str, cases: Sequence[Case]) -> str:
+    redactor = Redactor.of(cases)
     if name == "json":
         from lint_vllm.budget.report import budget_json
 
         rows = [{**_place(case), **budget_json(case.facts, case.facts.budget)} for case in cases]
-        return json.dumps({"version": VERSION, "budgets": rows}, indent=2, ensure_ascii=False) + "\n"
+        return json.dumps({"version": VERSION, "budgets": redactor.document(rows)}, indent=2, ensure_ascii=False) + "\n"
     if not cases:
         return "no launches\n"
-    return "\n".join("\n".join(_ledger(case)) + "\n" for case in cases)
+    return redactor.text("\n".join("\n".join(_ledger(case)) + "\n" for case in cases))
 
 
 def _place(case: Case) -> dict[str, object]:

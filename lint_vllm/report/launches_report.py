@@ -3,32 +3,33 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 from lint_vllm.arguments.model import Argument, ArgumentSet
 from lint_vllm.inspection import Case
 from lint_vllm.known import Known, Unknown
 from lint_vllm.launch import Setting
-from lint_vllm.redaction import MASK, masked
+from lint_vllm.redaction import Redactor
 from lint_vllm.report.frame import printable
+from lint_vllm.report.summary import counted
 from lint_vllm.source import Span
 
 VERSION = 1
 
 
 def render(name: str, cases: Sequence[Case]) -> str:
+    redactor = Redactor.of(cases)
+    rows = [row(case, redactor) for case in cases]
     if name == "json":
-        return json.dumps({"version": VERSION, "launches": [row(case) for case in cases]}, indent=2, ensure_ascii=False) + "\n"
-    if name == "csv":
-        return _csv(cases)
-    return _table(cases)
+        return json.dumps({"version": VERSION, "launches": rows}, indent=2, ensure_ascii=False) + "\n"
+    return _csv(rows) if name == "csv" else _table(rows)
 
 
-def row(case: Case) -> dict[str, Any]:
+def row(case: Case, redactor: Redactor) -> dict[str, Any]:
     """One launch: names without leading dashes and with dashes, values as written, secrets masked."""
     launch = case.launch
-    args, conditional, unresolved = written_arguments(case)
+    args, conditional, unresolved = written_arguments(case, redactor)
     model, model_unknown = _model(case)
     return {
         "path": launch.path,
@@ -38,12 +39,13 @@ def row(case: Case) -> dict[str, Any]:
         "column": launch.command.column,
         "site": launch.site,
         "form": launch.form,
-        "model": model,
+        "model": None if model is None else redactor.text(model),
         "args": args,
         "conditional_args": conditional,
         "unresolved": [*(["model"] if model_unknown else []), *unresolved],
         "env": {
-            name: masked(name, variable.value.value) if variable.value is not None else "" for name, variable in launch.env.items()
+            name: redactor.value(name, variable.value.value) if variable.value is not None else ""
+            for name, variable in launch.env.items()
         },
         "image": launch.image.reference if launch.image is not None else None,
         "vllm_version": {"value": case.facts.release.version, "from": case.facts.release.origin},
@@ -51,7 +53,7 @@ def row(case: Case) -> dict[str, Any]:
     }
 
 
-def written_arguments(case: Case) -> tuple[dict[str, str], dict[str, str], list[str]]:
+def written_arguments(case: Case, redactor: Redactor) -> tuple[dict[str, str], dict[str, str], list[str]]:
     """(always given, given under a condition, names whose value is not known)."""
     args: dict[str, str] = {}
     conditional: dict[str, str] = {}
@@ -59,7 +61,7 @@ def written_arguments(case: Case) -> tuple[dict[str, str], dict[str, str], list[
     for name, value, known, under_condition in (*_from_words(case), *_from_settings(case)):
         if name == "model":
             continue
-        (conditional if under_condition else args)[name] = MASK if known and masked(name, value) == MASK else value
+        (conditional if under_condition else args)[name] = redactor.value(name, value) if known else redactor.text(value)
         if not known and name not in unresolved:
             unresolved.append(name)
     return args, conditional, unresolved
@@ -179,21 +181,20 @@ def _gpu(case: Case) -> dict[str, Any]:
 _COLUMNS = ("where", "form", "model", "GPUs", "vLLM", "arguments")
 
 
-def _table(cases: Sequence[Case]) -> str:
-    if not cases:
+def _table(rows: Sequence[Mapping[str, Any]]) -> str:
+    if not rows:
         return "no launches\n"
-    rows = [_COLUMNS, *(_cells(case) for case in cases)]
-    widths = [min(60, max(len(cells[at]) for cells in rows)) for at in range(len(_COLUMNS) - 1)]
+    table = [_COLUMNS, *map(_cells, rows)]
+    widths = [min(60, max(len(cells[at]) for cells in table)) for at in range(len(_COLUMNS) - 1)]
     lines = []
-    for cells in rows:
+    for cells in table:
         padded = [cell.ljust(width) for cell, width in zip(cells, widths, strict=False)]
         lines.append("  ".join([*padded, cells[-1]]).rstrip())
-    noun = "launch" if len(cases) == 1 else "launches"
-    return "\n".join(lines) + f"\n{len(cases)} {noun} in {len({case.launch.path for case in cases})} file(s)\n"
+    found = f"{counted(len(rows), 'launch')} in {counted(len({data['path'] for data in rows}), 'file')}"
+    return "\n".join([*lines, found]) + "\n"
 
 
-def _cells(case: Case) -> tuple[str, ...]:
-    data = row(case)
+def _cells(data: Mapping[str, Any]) -> tuple[str, ...]:
     gpu = data["gpu"]
     count = "" if gpu["count"] is None else f"{gpu['count']} x "
     gpus = f"{count}{gpu['name'] or ('?' if not count else 'GPU')}" + (f" ({gpu['from']})" if gpu["name"] or count else "")
@@ -209,7 +210,7 @@ def _cells(case: Case) -> tuple[str, ...]:
     )
 
 
-def _csv(cases: Sequence[Case]) -> str:
+def _csv(rows: Sequence[Mapping[str, Any]]) -> str:
     import csv
     import io
 
@@ -229,8 +230,7 @@ def _csv(cases: Sequence[Case]) -> str:
         "vllm_version_from",
     ]
     writer.writerow([*names, "image", "args", "conditional_args", "unresolved"])
-    for case in cases:
-        data = row(case)
+    for data in rows:
         gpu, version = data["gpu"], data["vllm_version"]
         cells = [data["path"], data["line"], data["end_line"], data["site"], data["form"], data["model"], gpu["name"], gpu["count"]]
         cells += [gpu["from"], version["value"], version["from"], data["image"]]

@@ -28,7 +28,7 @@ def found(run: Run) -> str:
 
 def not_judged(run: Run) -> str | None:
     """``3 launches not judged for memory: GPU unknown; set `gpu```; ``None`` when all were judged."""
-    reasons = run.reasons()
+    reasons = Counter({run.redactor.text(reason): number for reason, number in run.reasons().items()})
     if not reasons:
         return None
     head = f"{counted(sum(reasons.values()), 'launch')} not judged for memory"

@@ -266,7 +266,7 @@ def _json(upgrade: Upgrade) -> str:
         "elsewhere": [_finding_json(finding, upgrade) for finding in upgrade.elsewhere],
         "diff": upgrade.diff,
     }
-    return json.dumps(document, indent=2, ensure_ascii=False) + "\n"
+    return json.dumps(upgrade.redactor.document(document), indent=2, ensure_ascii=False) + "\n"
 
 
 def _launch_json(launch: LaunchUpgrade, upgrade: Upgrade) -> dict[str, Any]:
