@@ -221,6 +221,8 @@ class Scheme:
     """Whether vision and audio towers take part; AWQ, GPTQ and bitsandbytes checkpoints leave them alone."""
     exact: bool = True
     """False where the stored form differs from what stays after loading by more than rounding."""
+    spread: tuple[float, float] = (0.95, 1.08)
+    """How far off an inexact scheme may be, as factors."""
     by_layer: Mapping[int, frozenset[str]] = field(default_factory=dict)
     general: tuple[str, ...] = ()
     layered_targets: bool = False
@@ -335,7 +337,13 @@ def _awq(q: Quantization, capability: tuple[int, int] | None) -> Scheme:
 def _gptq(q: Quantization, capability: tuple[int, int] | None) -> Scheme:
     group = q.config.get("group_size")
     symmetric = bool(q.config.get("sym", True))
-    form = Grouped(q.bits or 4, int(group) if isinstance(group, int) else 128, True, act_order=bool(q.config.get("desc_act")))
+    form = Grouped(
+        q.bits or 4,
+        int(group) if isinstance(group, int) else 128,
+        True,
+        act_order=bool(q.config.get("desc_act")),
+        whole_groups=True,
+    )
     dynamic = q.config.get("dynamic")
     skipped = [f"re:.*{k[2:]}" for k in dynamic if k.startswith("-:")] if isinstance(dynamic, Mapping) else []
     experts = PackedExperts(q.bits or 4, form.group, not symmetric)
@@ -396,7 +404,9 @@ def _config_groups(groups: Mapping[str, Any], static: bool = False) -> list[tupl
             fixed = isinstance(inputs, Mapping) and not inputs.get("dynamic", False)
             form = EightBit("channel" if strategy == "channel" else "tensor", None, fixed or static)
         elif isinstance(bits, int) and kind == "int":
-            form = Grouped(bits, int(size) if strategy == "group" and size else -1, not weights.get("symmetric", True), True)
+            form = Grouped(
+                bits, int(size) if strategy == "group" and size else -1, not weights.get("symmetric", True), True, whole_groups=True
+            )
         else:
             raise NotModelled(f"compressed-tensors weights of {bits} bits ({kind})")
         parts.append((targets, form))
@@ -429,6 +439,12 @@ def _average(bits: float) -> Callable[[Quantization, tuple[int, int] | None], Sc
     return lambda q, capability: Scheme.of([(("Linear",), Average(q.bits or bits))], quantized_head=True, exact=False)
 
 
+def _deepspeed(q: Quantization, capability: tuple[int, int] | None) -> Scheme:
+    """6, 8 or 12 bits with a scale for each 512 (vllm==0.14.0 layers/quantization/deepspeedfp.py); a launch alone does not say which."""
+    parts = [(("Linear",), Average((q.bits or 8) + 0.06))]
+    return Scheme.of(parts, exact=False, spread=(0.95, 1.08) if q.bits else (0.75, 1.5))
+
+
 def _quark(q: Quantization, capability: tuple[int, int] | None) -> Scheme:
     whole = q.config.get("global_quant_config")
     weight = whole.get("weight") if isinstance(whole, Mapping) else None
@@ -455,7 +471,7 @@ METHODS: Mapping[str, Callable[[Quantization, tuple[int, int] | None], Scheme]] 
     "modelopt": _modelopt, "modelopt_fp4": _modelopt, "nvfp4": _modelopt, "modelopt_mixed": _modelopt,
     "compressed-tensors": _compressed_tensors,
     "mxfp4": _mxfp4, "gpt_oss_mxfp4": _mxfp4,
-    "bitsandbytes": _bitsandbytes, "gguf": _average(4.85), "deepspeedfp": _average(8.06), "quark": _quark, "experts_int8": _experts_int8,
+    "bitsandbytes": _bitsandbytes, "gguf": _average(4.85), "deepspeedfp": _deepspeed, "quark": _quark, "experts_int8": _experts_int8,
     "fp8_per_tensor": _fp8, "fp8_per_block": lambda q, c: Scheme.of([(("Linear",), EightBit("tensor", (128, 128)))]),
     "fp8_per_channel": _channel_fp8, "int8_per_channel_weight_only": _channel_fp8,
 }  # fmt: skip

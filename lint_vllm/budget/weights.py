@@ -28,7 +28,8 @@ class Built:
 
     bytes: int
     caches: tuple[CacheLayer, ...]
-    exact: bool
+    spread: tuple[float, float]
+    """Factors that bound what the scheme's formula gives."""
     uncertain: float
     notes: tuple[str, ...]
     lora_linears: tuple[tuple[str, int, tuple[int, ...], str], ...]
@@ -125,7 +126,7 @@ def built(model: Model, rank: Rank, scheme: Scheme, key: object) -> Built:
     result = Built(
         first.bytes,
         tuple(first.caches),
-        scheme.exact,
+        (1.0, 1.0) if scheme.exact else scheme.spread,
         first.uncertain,
         tuple(first.notes),
         tuple(first.loras),
@@ -189,8 +190,7 @@ def weights(config: EngineConfig) -> Weights | Refusal | Unknown:
         return Unknown(f"the configuration of {config.model.id} cannot be read ({type(error).__name__}: {error})")
     size = main.bytes + draft
     low, likely, high = float(size), float(size), float(max(main.stages) + draft) + main.uncertain
-    if not main.exact:
-        low, high = low * 0.95, high * 1.08
+    low, high = low * main.spread[0], high * main.spread[1]
     if stored_outline(config):
         low, high = float(least.bytes + draft) if least is not None else low, high * 1.1
         notes = (*notes, "the catalogue does not list which layers of this quantized checkpoint stay 16-bit")
