@@ -31,6 +31,8 @@ class Untemplated:
 
     instead: str
     mode: str | None = None
+    tools_only: bool = False
+    """Only requests with tools lack a template: the processor holds one, which vLLM does not use for them."""
 
 
 def bare_name(model: str) -> str:
@@ -52,7 +54,7 @@ def untemplated(model: str) -> Untemplated | None:
     name = _QUANTIZED.sub("", bare_name(model))
     for row in _rows("chat_templates"):
         if _compiled(row["match"]).search(name) and not _compiled(row["unless"]).search(name):
-            return Untemplated(row["instead"], row.get("mode"))
+            return Untemplated(row["instead"], row.get("mode"), row.get("for") == "tools")
     return None
 
 

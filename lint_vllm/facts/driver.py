@@ -10,7 +10,7 @@ from lint_vllm.source import SourceFile
 
 _STATED = re.compile(
     r"""(?:\b(?:nvidia-(?:driver|headless|utils|dkms|open|kernel-open)(?:-no-dkms|-dkms|-kernel-source)?-"""
-    r"""|cuda-drivers-(?:fabricmanager-)?|NVIDIA-Linux-x86_64-|nvidia[ ]driver(?:[ ]version)?[ :=]+v?"""
+    r"""|cuda-drivers-(?:fabricmanager-)?|NVIDIA-Linux-x86_64-|(?:nvidia|host)[ ]driver(?:[ ]version)?[ :=]+v?"""
     r"""|driver:[ \t]*\r?\n(?:[ \t][^\n]*\n){0,5}?[ \t]+version:\s*["']?)"""
     r"""|(?<![a-zA-Z])driver[-_]version["']?\s*[:=]\s*["']?)(?P<version>\d{3}(?:\.\d+){0,2})\b""",
     re.IGNORECASE,

@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from lint_vllm.budget.releases import engine_data
 from lint_vllm.edits import add_flag, replace_value
 from lint_vllm.examples import pod
+from lint_vllm.facts.hints import find
 from lint_vllm.model_report import model_of, model_place, nvidia_card, shown, sure
 from lint_vllm.rule import Applicability, ArgumentSet, Bad, Facts, Finding, Fix, Good, Severity, rule
 
@@ -62,7 +63,7 @@ def bf16_cc_lt_8(args: ArgumentSet, facts: Facts, options: object) -> Iterator[F
     overflows = model is not None and model.model_type in engine_data()["no_float16"]
     target = "float32" if overflows else "half"
     reason = f"{card.name} has compute capability {shown(card.capability)}, bfloat16 needs 8.0"
-    mixed = bool(card.members)
+    mixed = any(named is None or named.capability is None or named.capability >= (8, 0) for named in map(find, card.members))
     if asked == "bfloat16" and argument is not None and argument.value_span is not None:
         edits = replace_value(argument, target)
         yield Finding(

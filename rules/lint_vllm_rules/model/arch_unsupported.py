@@ -8,7 +8,7 @@ Wrong when: a plug-in registers the class, or the repository's own code is compa
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from lint_vllm.facts import version_key
 from lint_vllm.facts.served import architecture_of, knows_type, served_span
@@ -64,6 +64,8 @@ def arch_unsupported(args: ArgumentSet, facts: Facts, options: object) -> Iterat
         )
         return
     if facts.release.certainty == "newer" or args.value("trust_remote_code") is True or not model.architectures:
+        return
+    if isinstance(model.config.get("auto_map"), Mapping):  # the repository's own code may serve
         return
     runs_anyway = knows_type(model.model_type, release) and not model.config.get("is_encoder_decoder")
     if runs_anyway or not model.config.get("model_type"):

@@ -8,6 +8,7 @@ Wrong when: the template lies in a file of its own that vLLM finds, or only comp
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from lint_vllm.facts.conversation import untemplated
@@ -58,7 +59,7 @@ _TOOLS = "--enable-auto-tool-choice --tool-call-parser"
 def chat_template_missing(args: ArgumentSet, facts: Facts, options: object) -> Iterator[Finding]:
     if args.given("chat_template") or not isinstance(args.model, str) or not args.complete or args.model_span is None:
         return
-    if not any(args.given(dest) for dest in _CHAT):
+    if not any(args.given(dest) for dest in _CHAT) and not _asks_to_chat(args):
         return
     mode = args.value("tokenizer_mode")
     folder = facts.repository.model_folder(args.model, mounts_of(facts.launch))
@@ -73,12 +74,25 @@ def chat_template_missing(args: ArgumentSet, facts: Facts, options: object) -> I
         found = untemplated(args.model)
         if found is None or mode not in (None, "auto", "slow"):
             return
+        if found.tools_only and not args.given("enable_auto_tool_choice"):
+            return
         instead = found.instead
     yield Finding(
         model_place(args),
-        f"{args.model} has no chat template, and its flags are for the chat endpoint: chat requests get HTTP 400",
+        f"{args.model} has no chat template, and {'its flags are' if any(args.given(d) for d in _CHAT) else 'this file has requests'} for "
+        "the chat endpoint: chat requests get HTTP 400",
         fixes=(
             Fix(f"use {instead}", applicability=Applicability.DISPLAY),
             Fix("pass --chat-template FILE", applicability=Applicability.DISPLAY),
         ),
     )
+
+
+def _asks_to_chat(args: ArgumentSet) -> bool:
+    """Whether the file itself sends chat requests to this model."""
+    text = args.launch.source.text
+    if args.launch.passage == "doc" or args.form == "python" or ("chat/completions" not in text and "chat.completions" not in text):
+        return False
+    served = args.value("served_model_name")
+    names = [str(n) for n in (served if isinstance(served, (list, tuple)) else [served or args.model])]
+    return any(re.search(rf"""model\\?["']?\s*[:=]\s*\\?["']{re.escape(name)}\\?["']""", text) for name in names)

@@ -80,7 +80,7 @@ def model_newer_than_engine(args: ArgumentSet, facts: Facts, options: object) ->
     else:
         return
     # a lock file of the repository may belong to another part of it
-    elsewhere = facts.release.span is None and facts.release.origin.endswith((".lock", ".txt", ".toml"))
+    elsewhere = facts.release.span is None and facts.release.origin.endswith((".lock", ".txt", ".toml")) and not _beside(facts)
     severity = sure(facts, model) if certain and not elsewhere else Severity.WARNING
     yield Finding(
         model_place(args),
@@ -88,6 +88,12 @@ def model_newer_than_engine(args: ArgumentSet, facts: Facts, options: object) ->
         fixes=(Fix(f"use vLLM {needed} or later", applicability=Applicability.DISPLAY, cost="an upgrade"),),
         severity=severity,
     )
+
+
+def _beside(facts: Facts) -> bool:
+    """Whether the file that states the release lies in the folder of the launch."""
+    name = facts.release.origin.rsplit(" ", 1)[-1]
+    return "/" not in name and name in facts.repository.names()
 
 
 def _mistral_format(model: Model) -> bool:
