@@ -13,7 +13,7 @@ from typing import Any, Literal
 
 from lint_vllm.budget import verify
 from lint_vllm.budget.dtype import resolve as resolve_dtype
-from lint_vllm.budget.length import derive
+from lint_vllm.budget.length import Length, derive
 from lint_vllm.budget.refusal import Refusal, RefusalKind
 from lint_vllm.budget.releases import dated, engine_data, since
 from lint_vllm.facts.card import Card
@@ -261,7 +261,17 @@ def resolve(
     if note:
         notes.append(note)
 
-    length = derive(model, given, release, environment)
+    missing = (model.record or {}).get("incomplete")
+    missing = missing if isinstance(missing, list) else []
+    if "layer_pattern" in missing:
+        return Unknown(f"the catalogue does not say which layers of {model.id} are of which kind: its config.json is needed")
+    if "max_position_embeddings" in missing:
+        asked_length = whole(given, "max_model_len", 0)
+        if asked_length < 1:
+            return Unknown(f"the catalogue does not state the length of {model.id}: its config.json or --max-model-len is needed")
+        length: Length | Refusal = Length(asked_length, asked_length, False, "--max-model-len")
+    else:
+        length = derive(model, given, release, environment)
     if isinstance(length, Refusal):
         return length
 

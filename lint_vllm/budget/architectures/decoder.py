@@ -52,6 +52,8 @@ def norms_of(family: Family, text: Mapping[str, Any]) -> int:
 
 def expert_layers(text: Mapping[str, Any], family: Family, layers: int) -> frozenset[int]:
     """Indices of mixture-of-experts layers."""
+    if text.get("num_experts") is None and "moe" in str(text.get("model_type")) and not family.get("dense"):
+        raise NotModelled("num_experts is not in the configuration")
     if not positive(text.get("num_experts")) or family.get("dense"):
         return frozenset()
     kinds = text.get("mlp_layer_types")

@@ -48,7 +48,9 @@ def towers(model: Model, ledger: Ledger) -> None:
         model = replace(model, config=thinker, model_type=str(thinker.get("model_type") or f"{model.model_type}_thinker"))
     counted = positive((model.record or {}).get("vision_params"))
     build = TOWERS.get(model.model_type)
-    if counted is not None:
+    # a residual is what a published total leaves beside the language part: no better than a tower that is built
+    residual = str((model.record or {}).get("verified", "")).endswith("the residual")
+    if counted is not None and not (residual and build is not None and model.model_type in BUILT_WHOLE):
         size = counted * ledger.rank.item
         ledger.bytes += size // ledger.rank.encoder_tp
         ledger.uncertain += size - size // ledger.rank.encoder_tp
@@ -271,6 +273,16 @@ def _embedder(ledger: Ledger, vocab: int, hidden: int, out: int) -> None:
     ledger.embedding(vocab, hidden)
     ledger.vector(2 * hidden)
     ledger.row("embedding_projection", hidden, out, quantized=ledger.scheme.towers)
+
+
+def _minicpmv(model: Model, ledger: Ledger) -> None:
+    """MiniCPM-V 2.5 to 4.5: SigLIP without its head, and a resampler of one cross-attention (models/minicpmv.py)."""
+    config, out = part(model, "vision_config"), text_hidden(model)
+    if config is None:
+        raise NotModelled("vision_config is not in the configuration")
+    depth = need(config, "num_hidden_layers") - int(bool(model.config.get("drop_vision_last_layer")))
+    hidden = siglip(ledger, {**config, "num_hidden_layers": depth, "vision_use_head": False}, any_width=True)
+    ledger.vector(need(model.config, "query_num") * out, hidden * out, 4 * out * out + 4 * out, 6 * out, out * out)
 
 
 def _muse_glimmer(model: Model, ledger: Ledger) -> None:
@@ -599,6 +611,9 @@ def _qwen2_audio(model: Model, ledger: Ledger) -> None:
     ledger.vector(hidden * text_hidden(model) + text_hidden(model))
 
 
+BUILT_WHOLE = frozenset({"gemma3n"})
+"""Types whose towers are the same in every model."""
+
 TOWERS: Mapping[str, Callable[[Model, Ledger], None]] = {
     "llava": _llava,
     "llava_next": _llava,
@@ -620,6 +635,7 @@ TOWERS: Mapping[str, Callable[[Model, Ledger], None]] = {
     "gemma4_unified": _gemma4_unified,
     "gemma3n": _gemma3n,
     "muse_glimmer": _muse_glimmer,
+    "minicpmv": _minicpmv,
     "lfm2_vl": _lfm2_vl,
     "qwen2_5_omni_thinker": _qwen2_omni,
     "qwen3_omni_moe_thinker": _qwen3_omni,
