@@ -233,6 +233,7 @@ class Deployment:
     ephemeral_storage: ByteSize | None = None
     replicas: int | None = None
     run_as_user: Word | None = None
+    run_as_non_root: Span | None = None
     read_only_root: Span | None = None
     host_network: Span | None = None
     service_links: Word | None = None
@@ -298,6 +299,8 @@ class Launch:
     lost: tuple[Word, ...] = ()
     """Flags that look like they were meant for this launch but never reach it (cut off by a comment in a continuation)."""
     lost_reason: str = ""
+    cut: Word | None = None
+    """A JSON value of this launch of which only the first line is read: its carrier ends a value with the line."""
 
     @property
     def path(self) -> str:

@@ -22,6 +22,7 @@ _LINE = re.compile(
     re.MULTILINE,
 )
 _ARGUMENTS = re.compile(r"(?:^|_)(?:ARGS|ARGUMENTS|OPTS|OPTIONS|FLAGS|PARAMS|CMD|COMMAND)$")
+_LONGEST_JSON = 20_000
 _OTHER_MODEL = re.compile(r"EMBED|RERANK|DRAFT|SPEC|TOKENIZER|WHISPER|STT|TTS|ASR")
 _CACHE = re.compile(r"CACHE|_HOME$|_ROOT$")
 
@@ -87,7 +88,7 @@ def read_env_file(text: Text) -> dict[str, EnvVar]:
 
 def arguments_launch(variables: Sequence[EnvVar], context: Context) -> Launch | None:
     """A launch configured by variables alone: a string of arguments (``VLLM_ARGS=--dtype half``) or one variable an option."""
-    return _by_argument_string(variables, context) or _by_names(variables, context)
+    return _by_argument_string(variables, context) or _by_json(variables, context) or _by_names(variables, context)
 
 
 def _by_argument_string(variables: Sequence[EnvVar], context: Context) -> Launch | None:
@@ -108,6 +109,36 @@ def _by_argument_string(variables: Sequence[EnvVar], context: Context) -> Launch
         first = min((s.name.span for s in settings), key=lambda s: s.start, default=variable.name.span)
         block = first.to(variable.span) if first.start < variable.span.start else variable.span
         return _launch(variable.name.span, block, context, "env", words, settings)
+    return None
+
+
+def _by_json(variables: Sequence[EnvVar], context: Context) -> Launch | None:
+    """One variable that holds all options as a JSON object (``VLLM_ENGINE_ARGS={"max_model_len": 8192}``)."""
+    from lint_vllm.extract.json_text import parse_json
+    from lint_vllm.extract.processes import proves_vllm
+    from lint_vllm.extract.structure import Leaf, Map
+
+    for at, variable in enumerate(variables):
+        value = variable.value
+        if value is None or not value.value.startswith("{") or not _ARGUMENTS.search(variable.name.value.upper()):
+            continue
+        source, start = value.content.span.source, value.content.span.start
+        cut = not value.quote and value.value.count("{") > value.value.count("}")
+        whole = Text.of(source, start, min(len(source.text), start + _LONGEST_JSON)) if cut else value.content
+        root = parse_json(whole).root
+        if not isinstance(root, Map) or not proves_vllm([pair.key.value for pair in root.pairs]):
+            continue
+        settings = []
+        for pair in root.pairs if not cut else ():
+            leaf = pair.value
+            word = leaf.word if isinstance(leaf, Leaf) else Word(Text.of(source, leaf.span.start, leaf.span.end), leaf.span)
+            flag = pair.key.value.replace("_", "-")
+            settings.append(Setting(pair.key, flag, word, leaf.literal if isinstance(leaf, Leaf) else None))
+        model = None if any(setting.flag == "model" for setting in settings) else _model_beside(variables, at)
+        if model is not None:
+            settings.insert(0, _setting(model, "model"))
+        launch = _launch(variable.name.span, variable.span, context, "env", (), settings)
+        return replace(launch, cut=value if cut else None)
     return None
 
 

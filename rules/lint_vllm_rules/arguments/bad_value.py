@@ -26,6 +26,7 @@ _OWN_RULES = ("max_lora_rank", "quantization", "load_format", "max_num_batched_t
     sources=("vllm==0.33.0 engine/arg_utils.py EngineArgs.add_cli_args",),
     bad=(
         Bad("vllm serve Qwen/Qwen3-8B --dtype fp16\n", mark="fp16", facts={"vllm_version": "0.33.0"}),
+        Bad("vllm serve serve Qwen/Qwen3-8B\n", mark="serve"),
         Bad("vllm serve Qwen/Qwen3-8B --max-num-seqs many\n", mark="many", facts={"vllm_version": "0.33.0"}),
     ),
     good=(
@@ -41,6 +42,10 @@ def bad_value(args: ArgumentSet, facts: Facts, options: object) -> Iterator[Find
         dest = (problem.known_flag or "").lstrip("-").replace("-", "_")
         if (cause != "bad_value" or dest in _OWN_RULES) and not (cause == "stray" and only_stray and not _is_prose(problem, args)):
             continue
+        if cause == "stray" and args.model == "serve" and args.model_span is not None:
+            message = "'serve' is given twice: the second is read as the model, and the model belongs to nothing"
+            yield Finding(args.model_span, message, fixes=(Fix("leave one 'serve' out"),))
+            return
         yield Finding(
             problem.span,
             f"vLLM {facts.release.version} refuses this at argument parsing: {problem.message}",

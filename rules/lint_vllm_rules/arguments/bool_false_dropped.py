@@ -29,8 +29,17 @@ _KNOWN_TO_DROP = ("production-stack",)
             name="values.yaml",
             mark="enablePrefixCaching",
         ),
+        Bad(
+            "vllm:\n  model: Qwen/Qwen3-8B\n  max_model_len: 8192\n  gpu_memory_utilization: 0.9\n  no_enable_prefix_caching: false\n",
+            name="run.yaml",
+            mark="no_enable_prefix_caching",
+        ),
     ),
     good=(
+        Good(
+            "vllm:\n  model: Qwen/Qwen3-8B\n  max_model_len: 8192\n  gpu_memory_utilization: 0.9\n  no_enable_prefix_caching: true\n",
+            name="run.yaml",
+        ),
         Good(
             "servingEngineSpec:\n  modelSpec:\n    - name: q\n      repository: vllm/vllm-openai\n      tag: v0.33.0\n      modelURL: Qwen/Qwen3-8B\n"
             '      requestGPU: 1\n      vllmConfig:\n        extraArgs: ["--no-enable-prefix-caching"]\n',
@@ -40,6 +49,14 @@ _KNOWN_TO_DROP = ("production-stack",)
     ),
 )
 def bool_false_dropped(args: ArgumentSet, facts: Facts, options: object) -> Iterator[Finding]:
+    for setting in args.launch.settings if args.launch.form == "chart" else ():
+        positive = setting.flag.removeprefix("no-")
+        if setting.literal is False and positive != setting.flag and positive in _DEFAULT_ON:
+            yield Finding(
+                setting.name.value_span,
+                f"{setting.name.value}: false writes no option at all: vLLM decides, and not for every model the same",
+                fixes=(Fix(f"say what is wanted: {setting.name.value.replace('no-', '', 1).replace('no_', '', 1)}: true"),),
+            )
     if args.launch.wrapper not in _KNOWN_TO_DROP:
         return
     words = {w.value.split("=")[0] for w in args.launch.words}

@@ -27,6 +27,11 @@ from lint_vllm.rule import ArgumentSet, Bad, Facts, Finding, Fix, Good, Problem,
             facts={"vllm_version": "0.33.0"},
         ),
         Bad(
+            'MODEL=Qwen/Qwen3-8B\nVLLM_ENGINE_ARGS={\n  "max_model_len": 8192,\n  "gpu_memory_utilization": 0.9\n}\n',
+            name=".env",
+            mark="{",
+        ),
+        Bad(
             "vllm serve Qwen/Qwen3-8B --hf-overrides '{max_position_embeddings: 8192}'\n",
             mark="{max_position_embeddings: 8192}",
             facts={"vllm_version": "0.20.2"},
@@ -35,10 +40,18 @@ from lint_vllm.rule import ArgumentSet, Bad, Facts, Finding, Fix, Good, Problem,
     good=(
         Good("vllm serve Qwen/Qwen3-8B --limit-mm-per-prompt '{\"image\":2}'\n"),
         Good("vllm serve Qwen/Qwen3-8B --limit-mm-per-prompt.image 2\n"),
+        Good('MODEL=Qwen/Qwen3-8B\nVLLM_ENGINE_ARGS={"max_model_len": 8192, "gpu_memory_utilization": 0.9}\n', name=".env"),
         Good('vllm serve Qwen/Qwen3-8B --limit-mm-per-prompt "$LIMITS"\n'),
     ),
 )
 def json_quoting(args: ArgumentSet, facts: Facts, options: object) -> Iterator[Finding]:
+    cut = args.launch.cut
+    if cut is not None:
+        yield Finding(
+            cut.value_span,
+            f"the value ends with its line: {cut.value!r} is no JSON, and the lines below belong to nothing",
+            fixes=(Fix("write the JSON value on one line"),),
+        )
     for problem in args.problems:
         if not problem.is_error or cause_of(problem, args) != "json_quoting":
             continue
