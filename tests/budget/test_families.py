@@ -6,6 +6,7 @@ Computed by vllm==0.33.0's own model classes on PyTorch's meta device and its ow
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from lint_vllm.budget.quantity import Quantity
 from lint_vllm.budget.runtime import RuntimeEstimate
 from lint_vllm.facts.card import Card
 from lint_vllm.facts.model_config import from_config
+from lint_vllm.known import Unknown
 
 H100 = Card("NVIDIA H100 80GB HBM3", "nvidia", Quantity.exact(85_017_493_504), (9, 0))
 BUILT = [json.loads(line) for line in Path(__file__).with_name("built_by_vllm.jsonl").read_text("utf-8").splitlines()]
@@ -86,3 +88,16 @@ def test_skip_lists_name_layers_under_any_root() -> None:
     kept = size("model.layers.*.self_attn*")
     assert kept > size()
     assert size("model.language_model.layers.*.self_attn*") == size("language_model.model.layers.*.self_attn*") == kept
+
+
+def test_an_entry_without_layer_kinds_is_not_judged_by_class_defaults() -> None:
+    model = replace(deepseek_v4(), record={"incomplete": ["layer_pattern"]})
+    answer = resolve({}, model, H100, None, "0.33.0")
+    assert isinstance(answer, Unknown)
+    assert "which layers" in answer.reason
+
+
+def test_an_entry_without_a_length_takes_what_is_asked() -> None:
+    model = replace(deepseek_v4(), record={"incomplete": ["max_position_embeddings"]})
+    assert isinstance(resolve({}, model, H100, None, "0.33.0"), Unknown)
+    assert resolved(model, max_model_len=4096).max_model_len == 4096

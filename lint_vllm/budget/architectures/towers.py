@@ -285,6 +285,19 @@ def _minicpmv(model: Model, ledger: Ledger) -> None:
     ledger.vector(need(model.config, "query_num") * out, hidden * out, 4 * out * out + 4 * out, 6 * out, out * out)
 
 
+def _minicpmv4_6(model: Model, ledger: Ledger) -> None:
+    """MiniCPM-V 4.6 (models/minicpmv4_6.py): SigLIP, one attention block that merges patches, and an MLP into the language part."""
+    config, out = part(model, "vision_config"), text_hidden(model)
+    if config is None:
+        raise NotModelled("vision_config is not in the configuration")
+    hidden = siglip(ledger, {**config, "vision_use_head": False}, any_width=True)
+    wide = 4 * hidden
+    q = ledger.split(hidden, "merger attention width", ledger.rank.encoder_tp)
+    ledger.vector(3 * hidden * q + 3 * q, q * hidden + hidden, 2 * hidden)
+    ledger.vector(2 * wide, 4 * wide * wide + 4 * wide, 4 * wide * hidden + hidden)
+    ledger.vector(2 * wide, wide * wide + wide, wide * out + out)
+
+
 def _muse_glimmer(model: Model, ledger: Ledger) -> None:
     config = part(model, "vision_config")
     if config is None:
@@ -636,6 +649,7 @@ TOWERS: Mapping[str, Callable[[Model, Ledger], None]] = {
     "gemma3n": _gemma3n,
     "muse_glimmer": _muse_glimmer,
     "minicpmv": _minicpmv,
+    "minicpmv4_6": _minicpmv4_6,
     "lfm2_vl": _lfm2_vl,
     "qwen2_5_omni_thinker": _qwen2_omni,
     "qwen3_omni_moe_thinker": _qwen3_omni,
