@@ -37,10 +37,13 @@ Cause = Literal[
     "other",
 ]
 
-_DOCKER = frozenset({
-    "--gpus", "--ipc", "--shm-size", "--network", "--net", "--volume", "-v", "-p", "--publish", "--env", "-e", "--restart", "--runtime",
-    "--ulimit", "--mount", "--rm", "--detach", "-it", "--privileged", "--init",
+DOCKER_WITH_VALUE = frozenset({
+    "--gpus", "--ipc", "--shm-size", "--network", "--net", "--volume", "-v", "-p", "--publish", "--env", "-e", "--env-file", "--restart",
+    "--runtime", "--ulimit", "--mount", "--entrypoint", "--name", "--user", "-u", "--memory", "--cpus", "--device", "--pid", "--cap-add",
+    "--security-opt", "--hostname", "--workdir", "--label", "--pull", "--group-add", "--add-host",
 })  # fmt: skip
+DOCKER_SWITCHES = frozenset({"--rm", "--detach", "-it", "--privileged", "--init"})
+"""Options of ``docker run``: those with a value, and those without."""
 _DASHES = ("\u2010", "\u2011", "\u2012", "\u2013", "\u2014", "\u2212")
 """Dashes that word processors make of a hyphen."""
 _JOINED = re.compile(r"-{1,2}[A-Za-z][\w.-]*[ \t]+\S")
@@ -70,7 +73,7 @@ def plugin_package(flag: str) -> str | None:
 
 
 def docker_option(flag: str) -> bool:
-    return flag in _DOCKER
+    return flag in DOCKER_WITH_VALUE or flag in DOCKER_SWITCHES
 
 
 def written_option(problem: Problem) -> Word | None:

@@ -482,6 +482,7 @@ def _deployment(node: Mapping, pod: Pod, visit: Visit, process: Process | None, 
     context, pod_context = node.map("securityContext"), spec.map("securityContext")
     read_only = context.pair("readOnlyRootFilesystem") if context else None
     user = (context.scalar("runAsUser") if context else None) or (pod_context.scalar("runAsUser") if pod_context else None)
+    non_root = (context.pair("runAsNonRoot") if context else None) or (pod_context.pair("runAsNonRoot") if pod_context else None)
     network = spec.pair("hostNetwork")
     claims = (node.map("resources") or node).pair("claims") or spec.pair("resourceClaims")
     name = node.scalar("name") or pod.name
@@ -507,6 +508,7 @@ def _deployment(node: Mapping, pod: Pod, visit: Visit, process: Process | None, 
         ephemeral_storage=kubernetes_size(node.scalar("resources", "limits", "ephemeral-storage")),
         replicas=pod.replicas,
         run_as_user=user.word if user else None,
+        run_as_non_root=non_root.span if _is_true(non_root) and non_root else None,
         read_only_root=read_only.span
         if read_only and isinstance(read_only.value, Scalar) and read_only.value.literal is True
         else None,

@@ -11,7 +11,7 @@ from lint_vllm.frozen import dataclass
 from lint_vllm.launch import Deployment, Word
 from lint_vllm.source import SourceFile, Text
 
-_KIND = re.compile(r"""^\s*(?:- )?["']?kind["']?:[ \t]*["']?Service\b""", re.MULTILINE)
+_KIND = re.compile(r"""^\s*(?:- )?["']?kind["']?:[ \t]*["']?(?:Service|InferencePool)\b""", re.MULTILINE)
 MAX_FOLDER_FILES = 40
 """A folder with more manifests holds several applications."""
 
@@ -23,6 +23,8 @@ class Service:
     name: Word
     namespace: str | None
     selector: Mapping[str, str] | None
+    kind: str = "Service"
+    """``InferencePool``: the gateway's own way to send requests to pods."""
 
     def reaches(self, deployment: Deployment) -> bool:
         """Whether the pod may lie in the namespace of the Service."""
@@ -69,13 +71,16 @@ def _services_in(source: SourceFile) -> tuple[Service, ...]:
         if not isinstance(document, Node):
             continue
         for item in document.items("items") if document.string("kind") == "List" else [document]:
-            if not isinstance(item, Node) or item.string("kind") != "Service" or (item.string("apiVersion") or "v1") != "v1":
+            kind = item.string("kind") if isinstance(item, Node) else None
+            if not isinstance(item, Node) or kind not in ("Service", "InferencePool"):
+                continue
+            if kind == "Service" and (item.string("apiVersion") or "v1") != "v1":
                 continue
             name = item.scalar("metadata", "name")
             if name is None:
                 continue
-            pairs = list(item.map("spec", "selector") or ())
+            pairs = list(item.map("spec", "selector", "matchLabels") or item.map("spec", "selector") or ())
             plain = {key: p.value.value for key, p in pairs if isinstance(p.value, Scalar) and not p.value.templated}
             selector = plain if len(plain) == len(pairs) else None
-            found.append(Service(name.word, item.string("metadata", "namespace"), selector))
+            found.append(Service(name.word, item.string("metadata", "namespace"), selector, kind))
     return tuple(found)

@@ -42,8 +42,11 @@ def cache_not_writable(args: ArgumentSet, facts: Facts, options: object) -> Iter
     if deployment.read_only_root is not None:
         yield from _on_a_read_only_root(args, facts, deployment)
         return
-    if user is None or user.unknown is not None or user.value.split(":")[0] in ("0", "root", ""):
+    if user is None and deployment.run_as_non_root is None:
         return
+    if user is not None and (user.unknown is not None or user.value.split(":")[0] in ("0", "root", "")):
+        return
+    who = f"user {user.value}" if user is not None else "the arbitrary user of runAsNonRoot"
     home = env.get("HOME")
     if home is not None and (home.value is None or home.value.unknown is not None or home.value.value not in ("", "/")):
         return
@@ -56,7 +59,7 @@ def cache_not_writable(args: ArgumentSet, facts: Facts, options: object) -> Iter
         return
     yield Finding(
         first_line(deployment.span),
-        f"user {user.value} has no home in the image: without {' and '.join(missing)} (or HOME) caches go to /.cache, which it cannot write",
+        f"{who} has no home in the image: without {' and '.join(missing)} (or HOME) caches go to /.cache, which it cannot write",
         fixes=(Fix("set HOME to a writable volume"),),
     )
 

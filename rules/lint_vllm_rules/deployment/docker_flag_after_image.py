@@ -11,17 +11,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from lint_vllm.arguments.causes import DOCKER_SWITCHES, DOCKER_WITH_VALUE
 from lint_vllm.diagnostic import Edit
 from lint_vllm.edits import remove_words
 from lint_vllm.judgement import official_image
 from lint_vllm.rule import Applicability, ArgumentSet, Bad, Facts, Finding, Fix, Good, Severity, Span, rule
 
-_WITH_VALUE = frozenset({
-    "--gpus", "--ipc", "--shm-size", "--network", "--net", "--volume", "-v", "-p", "--publish", "--env", "-e", "--restart", "--runtime",
-    "--ulimit", "--mount",
-})  # fmt: skip
 _VALUES = {"-e": re.compile(r"[A-Za-z_]\w*="), "-v": re.compile(r"[^:]+:/"), "-p": re.compile(r"[\d.:]+:\d+$")}
-_SWITCHES = frozenset({"--rm", "--detach", "-it", "--privileged", "--init"})
 
 
 @rule(
@@ -52,9 +48,9 @@ def docker_flag_after_image(args: ArgumentSet, facts: Facts, options: object) ->
         name = word.value.split("=")[0]
         following = words[at + 1].value if at + 1 < len(words) else ""
         misread = name in _VALUES and _VALUES[name].match(following) is not None  # a prefix of a long option for vLLM
-        if not misread and (word.span.start not in unknown or not (name in _WITH_VALUE or name in _SWITCHES)):
+        if not misread and (word.span.start not in unknown or not (name in DOCKER_WITH_VALUE or name in DOCKER_SWITCHES)):
             continue
-        takes = name in _WITH_VALUE and "=" not in word.value and at + 1 < len(words)
+        takes = name in DOCKER_WITH_VALUE and "=" not in word.value and at + 1 < len(words)
         moved = words[at : at + 2] if takes else words[at : at + 1]
         removal = remove_words(moved)
         before = Span(launch.source, launch.image.span.start, launch.image.span.start)

@@ -16,6 +16,7 @@ from lint_vllm.examples import pod
 from lint_vllm.judgement import names_an_option, official_image, reads_variable, uses_image_entry_point
 from lint_vllm.rule import Applicability, ArgumentSet, Bad, Facts, Finding, Fix, Good, Severity, rule
 
+_ARGUMENTS = re.compile(r"_(?:ARGS|ARGUMENTS|OPTIONS|OPTS|FLAGS|MODEL_NAME|MODEL_ID|MODEL_PATH)$")
 # Names of other serving programs (text-generation adapters, worker images) that look like engine settings.
 _FOREIGN = frozenset({
     "MAX_SEQUENCE_LENGTH", "MAX_NEW_TOKENS", "NUM_GPUS", "NUM_SHARD", "MAX_INPUT_LENGTH", "MAX_TOTAL_TOKENS", "MAX_BATCH_SIZE",
@@ -46,16 +47,20 @@ _FOREIGN = frozenset({
     ),
 )
 def env_not_an_engine_arg(args: ArgumentSet, facts: Facts, options: object) -> Iterator[Finding]:
-    if not official_image(facts) or not uses_image_entry_point(facts):
+    deployment = facts.launch.deployment
+    unit = deployment is not None and deployment.kind == "systemd" and facts.launch.form in ("vllm serve", "api_server")
+    if not unit and (not official_image(facts) or not uses_image_entry_point(facts)):
         return
     text = facts.launch.source.text
     for name, variable in facts.launch.env.items():
+        if unit and not name.startswith("VLLM_"):
+            continue
         if variable.name.unknown is not None or re.search(rf"\$[({{]?{re.escape(name)}\b", text):
             continue
         flag = name.lower().replace("_", "-")
         bare = flag.removeprefix("vllm-")
         if name.startswith("VLLM_"):
-            if reads_variable(name) or not names_an_option(facts, bare):
+            if reads_variable(name) or not (names_an_option(facts, bare) or _ARGUMENTS.search(name)):
                 continue
             flag = bare
         elif name not in _FOREIGN and (not names_an_option(facts, flag) or "_" not in name or name.startswith("HF_")):

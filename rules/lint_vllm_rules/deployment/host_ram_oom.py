@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from lint_vllm.budget.quantity import GIB
 from lint_vllm.examples import pod
 from lint_vllm.judgement import ranks_per_replica
+from lint_vllm.launch import EnvVar
 from lint_vllm.rule import ArgumentSet, Bad, Facts, Finding, Fix, Good, Label, Severity, rule
 
 
@@ -61,12 +62,32 @@ def host_ram_oom(args: ArgumentSet, facts: Facts, options: object) -> Iterator[F
         if other is not None and isinstance(other.value, (int, float)) and other.value > 0:
             argument = argument or other
             parts.append((f"{other.value:g} GiB of {said}", float(other.value) * (ranks if dest == "swap_space" else 1)))
+    place = (argument.value_span or argument.name_span) if argument is not None else None
+    for name, said, every in (
+        ("LMCACHE_MAX_LOCAL_CPU_SIZE", "host KV cache of LMCache", True),
+        ("VLLM_CPU_KVCACHE_SPACE", "KV cache of the CPU backend", False),
+    ):
+        variable = facts.launch.env.get(name)
+        amount = _number(variable)
+        if variable is not None and amount:
+            place = place or variable.name.value_span
+            parts.append((f"{amount:g} GiB of {said}", amount * (ranks if every else 1)))
     needed = sum(size for _, size in parts)
-    if argument is None or not parts or needed * GIB <= limit.bytes:
+    if place is None or not parts or needed * GIB <= limit.bytes:
         return
     yield Finding(
-        argument.value_span or argument.name_span,
+        place,
         f"{' and '.join(said for said, _ in parts)} stay in host memory, the container may use {limit.raw}: it is killed while loading",
         fixes=(Fix(f"raise the memory limit above {needed:.0f} GiB"),),
         related=(Label(limit.span, "the limit"),),
     )
+
+
+def _number(variable: EnvVar | None) -> float | None:
+    value = variable.value if variable is not None else None
+    if value is None or value.unknown is not None:
+        return None
+    try:
+        return float(value.value)
+    except ValueError:
+        return None

@@ -38,7 +38,7 @@ def k8s_service_name_vllm(args: ArgumentSet, facts: Facts, options: object) -> I
         return
     for service in services_beside(facts):
         name = service.name
-        if name.value != "vllm" or name.unknown is not None or not service.reaches(deployment):
+        if name.value != "vllm" or name.unknown is not None or not service.reaches(deployment) or service.kind != "Service":
             continue
         point = deployment.edit_points.get("pod_spec")
         edits: tuple[Edit, ...] = ()

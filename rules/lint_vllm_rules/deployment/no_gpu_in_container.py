@@ -65,5 +65,5 @@ def no_gpu_in_container(args: ArgumentSet, facts: Facts, options: object) -> Ite
         first_line(deployment.span),
         "the container gets no GPU: vLLM stops at device detection, before the model is read",
         fixes=(Fix(_ADVICE[deployment.kind]),),
-        severity=Severity.WARNING if deployment.kind == "pod" else None,
+        severity=None if deployment.kind != "pod" or deployment.memory_limit is not None else Severity.WARNING,
     )

@@ -8,11 +8,17 @@ Wrong when: a controller adds GPUs that the file does not show (dynamic resource
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from lint_vllm.examples import pod
 from lint_vllm.judgement import known_card_count, ranks_per_replica, spans_nodes
 from lint_vllm.rule import Applicability, ArgumentSet, Bad, Edit, Facts, Finding, Fix, Good, Known, Label, Severity, rule
+
+_JOINED = re.compile(
+    r"\bray\b|nnodes|node.rank|master.addr|headless|torchrun|mpirun|multi-node-serving|data.parallel.(?:address|rank)",
+    re.IGNORECASE,
+)
 
 
 @rule(
@@ -40,7 +46,7 @@ from lint_vllm.rule import Applicability, ArgumentSet, Bad, Edit, Facts, Finding
 def world_size_gt_gpus(args: ArgumentSet, facts: Facts, options: object) -> Iterator[Finding]:
     ranks, cards = ranks_per_replica(args), known_card_count(facts)
     deployment = facts.launch.deployment
-    if ranks is None or cards is None or ranks <= cards or spans_nodes(args, facts):
+    if ranks is None or cards is None or ranks <= cards or (spans_nodes(args, facts) and not _apart(args, facts)):
         return
     if deployment is not None and deployment.device_claims is not None:
         return
@@ -59,6 +65,16 @@ def world_size_gt_gpus(args: ArgumentSet, facts: Facts, options: object) -> Iter
         fixes=tuple(_raise_request(facts, ranks)),
         related=tuple(Label(r.value_span, f"{r.raw or r.count} GPUs here") for r in requests if r.count == cards),
     )
+
+
+def _apart(args: ArgumentSet, facts: Facts) -> bool:
+    """Whether a launch on several nodes starts a server of its own on each: nothing in the file joins them."""
+    launch, deployment = facts.launch, facts.launch.deployment
+    if deployment is None or launch.wrapper is not None or (deployment.nodes or 1) < 2 or not facts.release.at_least("0.11.0"):
+        return False
+    if args.value("distributed_executor_backend") in ("ray", "external_launcher"):
+        return False
+    return _JOINED.search(launch.source.text) is None
 
 
 def _raise_request(facts: Facts, ranks: int) -> Iterator[Fix]:

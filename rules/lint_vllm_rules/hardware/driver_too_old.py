@@ -9,6 +9,7 @@ Wrong when: a data-centre card runs with the forward-compatibility package, or t
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from lint_vllm.facts import version_key
 from lint_vllm.facts.driver import stated_driver
@@ -44,6 +45,9 @@ _BOOT = (
 )
 def driver_too_old(args: ArgumentSet, facts: Facts, options: object) -> Iterator[Finding]:
     known, driver = image_facts(facts.launch.image), stated_driver(args.launch.source)
+    floating = known is not None and known.official and known.moving and known.cuda is None
+    if floating and facts.launch.image is not None:  # today's release
+        known = image_facts(replace(facts.launch.image, tag=f"v{facts.release.version}"))
     if known is None or known.driver is None or driver is None or driver.span is None or args.launch.passage == "doc":
         return
     least = known.driver[0]
@@ -58,4 +62,5 @@ def driver_too_old(args: ArgumentSet, facts: Facts, options: object) -> Iterator
             Fix(f"install driver {least.split('.')[0]} or later", applicability=Applicability.DISPLAY),
             Fix("pin a tag that is built with an older CUDA", applicability=Applicability.DISPLAY),
         ),
+        severity=Severity.INFO if floating else None,
     )
