@@ -37,7 +37,7 @@ class Explainer:
             return self.suggest(refusal.spelling)
         if refusal.kind == "stray" and len(refusal.token.text) > 3:
             name = refusal.token.text.partition("=")[0]
-            if name[0] in _DASHES or ("=" in refusal.token.text and self._dashed(name) in self.flags):
+            if name[:1] in _DASHES or ("=" in refusal.token.text and self._dashed(name) in self.flags):
                 return self.suggest(name)
         return ()
 
