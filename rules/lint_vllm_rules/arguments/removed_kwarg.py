@@ -1,6 +1,7 @@
-"""A keyword that the Python API of the release does not take.
+"""A keyword or name that the Python API of the release does not have.
 
-Why: `LLM(...)`, `EngineArgs(...)` and `AsyncEngineArgs(...)` raise TypeError on an unknown keyword, before anything is loaded.
+Why: `LLM(...)`, `EngineArgs(...)` and `AsyncEngineArgs(...)` raise TypeError on an unknown keyword, before anything is loaded;
+an import of a name that left ends in ImportError.
 Instead: the keyword's successor; pure no-ops are deleted.
 Wrong when: a subclass takes the keyword.
 """
@@ -11,6 +12,7 @@ from collections.abc import Iterator
 
 from lint_vllm.arguments.causes import setting_at
 from lint_vllm.arguments.history import keyword_history, successor_of
+from lint_vllm.arguments.python_names import removed_imports
 from lint_vllm.edits import remove_elements
 from lint_vllm.judgement import softened
 from lint_vllm.rule import Applicability, ArgumentSet, Bad, Edit, Facts, Finding, Fix, Good, Problem, Severity, rule
@@ -21,7 +23,7 @@ from lint_vllm.rule import Applicability, ArgumentSet, Bad, Edit, Facts, Finding
     name="removed-kwarg",
     severity=Severity.ERROR,
     since="0.1",
-    sources=("data set flags/python.jsonl", "hiyouga/LlamaFactory#9503"),
+    sources=("data set flags/python.jsonl", "hiyouga/LlamaFactory#9503", "data set flags/names.json"),
     bad=(
         Bad(
             "from vllm import LLM\n\nllm = LLM(model='Qwen/Qwen3-8B', swap_space=4)\n",
@@ -29,15 +31,34 @@ from lint_vllm.rule import Applicability, ArgumentSet, Bad, Edit, Facts, Finding
             mark="swap_space",
             facts={"vllm_version": "0.33.0"},
         ),
+        Bad(
+            "from vllm import LLM\nfrom vllm.sampling_params import GuidedDecodingParams\n\nllm = LLM(model='Qwen/Qwen3-8B')\n",
+            name="run.py",
+            mark="GuidedDecodingParams",
+            facts={"vllm_version": "0.14.0"},
+        ),
     ),
     good=(
         Good("from vllm import LLM\n\nllm = LLM(model='Qwen/Qwen3-8B', max_model_len=4096)\n", name="run.py"),
         Good("from vllm import LLM\n\nllm = LLM(model='Qwen/Qwen3-8B', **options)\n", name="run.py"),
+        Good(
+            "from vllm import LLM\n\ntry:\n    from vllm.sampling_params import StructuredOutputsParams\nexcept ImportError:\n"
+            "    from vllm.sampling_params import GuidedDecodingParams\n\nllm = LLM(model='Qwen/Qwen3-8B')\n",
+            name="run.py",
+            facts={"vllm_version": "0.14.0"},
+        ),
     ),
 )
 def removed_kwarg(args: ArgumentSet, facts: Facts, options: object) -> Iterator[Finding]:
     if args.form != "python":
         return
+    for gone in removed_imports(args.launch.source, facts.release.table):
+        yield Finding(
+            gone.span,
+            f"{gone.module} has no {gone.name} since {gone.removed}: ImportError in vLLM {facts.release.version} ({facts.release.origin})",
+            fixes=(Fix(f"use {gone.words}"),),
+            severity=softened(facts, Severity.ERROR),
+        )
     owner = args.launch.python_callable or "LLM"
     for problem in args.problems:
         if not problem.is_error or problem.kind not in ("unknown", "removed"):
