@@ -1,3 +1,0 @@
-#!/usr/bin/env bash
-set -euo pipefail
-docker run -d --gpus all -p 127.0.0.1:8000:8000 -v /srv/hub:/root/.cache/huggingface vllm/vllm-openai:v0.33.0 --entrypoint vllm --model Qwen/Qwen3-8B --max-model-len 8192

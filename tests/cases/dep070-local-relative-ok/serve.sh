@@ -1,4 +1,0 @@
-#!/usr/bin/env bash
-set -euo pipefail
-cd "$(dirname "$0")"
-vllm serve ./models/support-7b --served-model-name support --host 127.0.0.1 --max-model-len 4096

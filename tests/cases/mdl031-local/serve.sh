@@ -1,8 +1,0 @@
-#!/usr/bin/env bash
-set -euo pipefail
-cd "$(dirname "$0")"
-
-vllm serve ./m-awq \
-  --quantization gptq_marlin \
-  --max-model-len 4096 \
-  --host 127.0.0.1

@@ -1,7 +1,0 @@
-#!/usr/bin/env bash
-set -euo pipefail
-
-vllm serve stepfun-ai/step3 \
-  --reasoning-parser step3 \
-  --trust-remote-code \
-  --host 127.0.0.1
