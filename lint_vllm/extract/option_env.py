@@ -17,7 +17,7 @@ from typing import Any
 from lint_vllm.extract.context import Context
 from lint_vllm.frozen import dataclass
 from lint_vllm.launch import Deployment, EnvVar, Form, Image, Launch, Setting, Word
-from lint_vllm.source import Span
+from lint_vllm.source import Span, Text
 
 _DJL = "OPTION_"
 _SAGEMAKER = "SM_VLLM_"
@@ -41,6 +41,7 @@ class Option:
     name: str
     value: Word | None
     conditional: bool = False
+    written: str = ""
 
 
 def option_launch(
@@ -91,6 +92,9 @@ def settings_launch(
             if option.name in table["serving_only"]:
                 continue
             flag = table["aliases"].get(option.name, option.name)
+            meant = table["values"].get(flag, {}).get(known)
+            if meant is not None and value is not None:
+                option = replace(option, value=replace(value, content=Text.placed(meant, value.content.span)), written=value.value)
         else:
             flag = option.name
         proof += option.name in _TELLING
@@ -141,4 +145,4 @@ def _setting(option: Option, flag: str) -> Setting:
         value = replace(value, unknown="max stands for all GPUs of the machine")
     shown = "" if option.name == flag or flag == "model" else option.name
     literal = value.value if value is not None and value.unknown is None else None
-    return Setting(option.key, flag, value, literal, option.conditional, shown)
+    return Setting(option.key, flag, value, literal, option.conditional, shown, option.written)

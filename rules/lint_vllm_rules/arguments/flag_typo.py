@@ -83,7 +83,8 @@ def flag_typo(args: ArgumentSet, facts: Facts, limits: Limits) -> Iterator[Findi
         if facts.release.certainty == "newer":
             severity, message = Severity.INFO, f"no release up to {facts.release.table} has a flag {_wrong(problem)}"
         else:
-            severity = Severity.ERROR if close or facts.release.sure else Severity.WARNING
+            alone = args.launch.form == "config"  # somebody else may read a file of options that no command names
+            severity = Severity.ERROR if close or (facts.release.sure and not alone) else Severity.WARNING
         fixes = (_rename(problem, near, close and _unique(problem, limits)),) if near is not None else ()
         yield Finding(problem.span, message, fixes=fixes, severity=severity)
 
