@@ -138,7 +138,8 @@ def main() -> int:
         folder = given.keep or pathlib.Path(box)
         tables = [table_of(given.source or download(release, folder), release) for release in given.releases]
     if given.check:
-        return int(not all([compare(table) for table in tables]))
+        agree = [compare(table) for table in tables]  # every difference is shown, not only the first
+        return int(not all(agree))
     add(tables)
     return 0
 
