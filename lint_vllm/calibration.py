@@ -27,6 +27,8 @@ _FORMAT = 1
 
 _REPEAT = 0.1 * GIB
 """The same launch on the same rig comes out up to 0.1 GiB apart."""
+_SCATTER = 0.2 * GIB
+"""How far two launches of one rig differ in what the formula misses, where it misses little."""
 _SAME_TOTAL = 0.3 * GIB
 """Drivers move a card's total by up to 0.15 GiB; two kinds of card differ by more."""
 
@@ -195,6 +197,9 @@ def _shifted(estimate: RuntimeEstimate, known: Calibration, spread: float | None
     if known.runtime_gib is None or known.predicted_runtime_gib is None:
         return estimate
     shift = (known.runtime_gib - known.predicted_runtime_gib) * GIB
+    if spread is None and shift:
+        # between launches of one rig: a difference within their scatter says little of the rig
+        shift *= shift**2 / (shift**2 + _SCATTER**2)
     framework = max(0.0, estimate.framework.likely + shift)
     rest = min(0.0, estimate.framework.likely + shift)
     width = spread if spread is not None else max(_REPEAT, 0.25 * abs(shift))
