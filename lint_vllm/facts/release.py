@@ -82,7 +82,7 @@ def newest(origin: str, certainty: str = "assumed", span: Span | None = None) ->
 
 def _from_file(launch: Launch, image: ImageFacts | None) -> Release | None:
     in_dockerfile = launch.deployment is not None and launch.deployment.kind == "dockerfile"
-    if launch.image is None or in_dockerfile or not (image is None or image.version):
+    if launch.image is None or in_dockerfile or launch.pins or not (image is None or image.version):
         found = _pin(launch, after=launch.image.span if launch.image is not None else None)
         if found is not None:
             return found
