@@ -231,7 +231,12 @@ def _draft(config: EngineConfig) -> tuple[int, tuple[CacheLayer, ...], tuple[str
     tp = speculative.draft_tensor_parallel_size or config.tensor_parallel_size
     rank = Rank(tp=tp, item=config.dtype_bytes, capability=config.capability, release=config.release, language_only=True)
     plain = _plain_draft(draft)
-    other = built(plain, rank, scheme_of(plain.quantization, config.capability), ("draft", speculative.method))
+    try:
+        other = built(plain, rank, scheme_of(plain.quantization, config.capability), ("draft", speculative.method))
+    except Misaligned:
+        raise
+    except Indivisible as error:
+        raise Indivisible(f"draft {draft.id}: {error.what}", error.size, error.parts) from error
     caches = tuple(replace(c, layer=c.layer + offset) for c in other.caches)
     return other.bytes, caches, (f"draft model {draft.id}: {other.bytes / GIB:.2f} GiB",)
 
