@@ -7,11 +7,14 @@ import re
 from collections.abc import Iterator, Mapping
 
 from lint_vllm.facts import Facts
+from lint_vllm.facts.repository import Repository
 from lint_vllm.frozen import dataclass
 from lint_vllm.launch import Deployment, Word
 from lint_vllm.source import SourceFile, Text
 
 _KIND = re.compile(r"""^\s*(?:- )?["']?kind["']?:[ \t]*["']?(?:Service|InferencePool)\b""", re.MULTILINE)
+_KUSTOMIZATIONS = {"kustomization.yaml", "kustomization.yml", "Kustomization"}
+_RENAMES = re.compile(r"^name(?:Prefix|Suffix):[ \t]*\S", re.MULTILINE)
 MAX_FOLDER_FILES = 40
 """A folder with more manifests holds several applications."""
 
@@ -43,6 +46,28 @@ def services_beside(facts: Facts) -> tuple[Service, ...]:
     if deployment is None or deployment.kind != "pod" or deployment.resource_kind is None:
         return ()
     return facts.repository.remember("services", lambda: (*_services_in(source), *_in_folder(facts, source)))
+
+
+def renamed(facts: Facts) -> bool:
+    """Whether a kustomization of the folder, or an overlay beside it, gives objects other names."""
+    return facts.repository.remember("renamed", lambda: _renamed(facts.repository))
+
+
+def _renamed(repository: Repository) -> bool:
+    here = repository.folder
+    if not _KUSTOMIZATIONS & set(repository.names(here)):
+        return False
+    around = [
+        here.parent,
+        *(here.parent / name for name in repository.folders(here.parent)),
+        *(here / n for n in repository.folders(here)),
+    ]
+    for folder in (here, *around):
+        for name in _KUSTOMIZATIONS & set(repository.names(folder)):
+            text = repository.text(folder / name)
+            if text is not None and _RENAMES.search(text):
+                return True
+    return False
 
 
 def _in_folder(facts: Facts, source: SourceFile) -> Iterator[Service]:

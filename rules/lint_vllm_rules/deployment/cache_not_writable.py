@@ -69,7 +69,9 @@ def _on_a_read_only_root(args: ArgumentSet, facts: Facts, deployment: Deployment
     if not deployment.mounts_complete:
         return
     env = facts.launch.env
-    home = _folder(env, "HOME", "/root")
+    user = deployment.run_as_user
+    root = deployment.run_as_non_root is None and (user is None or user.value in ("0", "root"))
+    home = _folder(env, "HOME", "/root" if root else "")  # others have / as their home
     caches = {
         "HF_HOME": _folder(env, "HF_HOME", f"{home}/.cache/huggingface"),
         "VLLM_CACHE_ROOT": _folder(env, "VLLM_CACHE_ROOT", f"{home}/.cache/vllm"),

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 
 from lint_vllm.examples import pod
 from lint_vllm.examples import service as service_named
-from lint_vllm.facts.services import services_beside
+from lint_vllm.facts.services import renamed, services_beside
 from lint_vllm.rule import Applicability, ArgumentSet, Bad, Edit, Facts, Finding, Fix, Good, Severity, rule
 
 
@@ -40,6 +40,8 @@ def k8s_service_name_vllm(args: ArgumentSet, facts: Facts, options: object) -> I
         name = service.name
         if name.value != "vllm" or name.unknown is not None or not service.reaches(deployment) or service.kind != "Service":
             continue
+        if renamed(facts):
+            return
         point = deployment.edit_points.get("pod_spec")
         edits: tuple[Edit, ...] = ()
         if links is not None and links.editable is not None:

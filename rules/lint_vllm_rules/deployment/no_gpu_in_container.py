@@ -19,6 +19,8 @@ _ADVICE = {
     "compose": "give the service its GPUs: gpus: all",
     "pod": "ask for a GPU: resources.limits nvidia.com/gpu: 1",
 }
+_COMPLETED_ELSEWHERE = ("ServingRuntime", "ClusterServingRuntime", "LLMInferenceServiceConfig")
+"""Templates whose resources the service that uses them states."""
 _OTHER_BUILDS = ("cpu", "rocm", "xpu", "tpu", "arm64-cpu", "hpu", "neuron")
 
 
@@ -47,6 +49,8 @@ def no_gpu_in_container(args: ArgumentSet, facts: Facts, options: object) -> Ite
     if deployment is None or not is_container(deployment) or not official_image(facts):
         return
     if not deployment.complete or deployment.gpus or deployment.device_claims is not None:
+        return
+    if deployment.resource_kind in _COMPLETED_ELSEWHERE:
         return
     if launch.passage == "doc" and deployment.kind != "docker-run":
         return

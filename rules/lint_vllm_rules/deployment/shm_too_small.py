@@ -51,7 +51,9 @@ def shm_too_small(args: ArgumentSet, facts: Facts, limits: Limits) -> Iterator[F
         return
     if deployment.ipc is not None or any(m.target.rstrip("/") == "/dev/shm" for m in deployment.mounts):
         return
-    if deployment.kind == "pod" and (not deployment.mounts_complete or deployment.resource_kind not in _AS_WRITTEN):
+    if deployment.kind == "pod" and (
+        not deployment.complete or not deployment.mounts_complete or deployment.resource_kind not in _AS_WRITTEN
+    ):
         return
     size = deployment.shm_size
     if size is None:
