@@ -164,8 +164,8 @@ class _Run:
             elif self.wants_model:
                 self.wants_model = False
                 self.out.model = token
-            elif token.conditional or (token.unknown is not None and token.text[:1] in "$`{<%["):
-                self.out.hidden.append(token)  # may be empty, or the other branch of a condition
+            elif token.conditional or token.unknown is not None:
+                self.out.hidden.append(token)  # may be empty, an option, or the other branch of a condition
             elif not uncertain:
                 self._unowned(token, after)
         return end

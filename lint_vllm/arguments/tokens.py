@@ -22,7 +22,11 @@ from lint_vllm.source import Span, Text
 
 _EXPANDS = re.compile(r"[$`{}<(%]|\[\[")
 _LISTS = re.compile(r"[@*]|args|opts|options|flags|params|extra|arguments", re.I)
-_PLACEHOLDER = re.compile(r"\$\{[^{}]*\}|\$\([^()]*\)|\$[A-Za-z_]\w*|\{\{.*\}\}|<[A-Za-z_][^<>]*>|\.\.\.", re.S)
+_PLACEHOLDER = re.compile(
+    r"\$\{[^{}]*\}|\$\([^()]*\)|\$[A-Za-z_]\w*|\{\{.*\}\}|<[A-Za-z_][^<>]*>|\.\.\."
+    r"|\b(?:YOUR|REPLACE|CHANGE)_\w+|^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+){2,}$",
+    re.S,
+)
 _LEVELS = frozenset("0123")
 _FRACTION = re.compile(r"-\d*\.\d+$")
 
@@ -93,7 +97,7 @@ def token_of(word: Word) -> Token:
 
 
 def placeholder(text: str) -> bool:
-    """Whether a text holds something that is put in later: ``${X}``, ``$(X)``, ``{{ x }}``, ``<x>``."""
+    """Whether a text holds something that is put in later: ``${X}``, ``$(X)``, ``{{ x }}``, ``<x>``, ``YOUR_PORT``."""
     return bool(_PLACEHOLDER.search(text))
 
 

@@ -48,7 +48,7 @@ def bad_value(args: ArgumentSet, facts: Facts, options: object) -> Iterator[Find
             return
         yield Finding(
             problem.span,
-            f"vLLM {facts.release.version} refuses this at argument parsing: {problem.message}",
+            f"vLLM {facts.release.version} ({facts.release.origin}) refuses this at argument parsing: {problem.message}",
             fixes=tuple(_nearest(problem)),
             severity=softened(facts, Severity.ERROR),
         )
@@ -57,7 +57,7 @@ def bad_value(args: ArgumentSet, facts: Facts, options: object) -> Iterator[Find
         if problem.is_error and problem.kind == "bad_value" and dest not in _OWN_RULES and cause_of(problem, args) == "bad_value":
             yield Finding(
                 problem.span,
-                f"vLLM {facts.release.version} parses this, and refuses it when it configures itself: {problem.message}",
+                f"vLLM {facts.release.version} ({facts.release.origin}) parses this, and refuses it when it configures itself: {problem.message}",
                 severity=softened(facts, Severity.ERROR),
             )
 

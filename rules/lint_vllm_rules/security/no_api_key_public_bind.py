@@ -56,9 +56,12 @@ def no_api_key_public_bind(args: ArgumentSet, facts: Facts, options: object) -> 
 
 
 def _runs_here(facts: Facts) -> bool:
-    """Whether the file itself starts the server on a machine; a catalogue or plan may run it behind anything."""
-    deployment = facts.launch.deployment
-    return facts.launch.passage == "code" and deployment is not None and deployment.kind not in ("other", "helm", "python")
+    """Whether the file itself starts the server on a machine; a plan or catalogue in data may run it behind anything."""
+    launch = facts.launch
+    if launch.passage != "code" or launch.deployment is None:
+        return False
+    data = launch.path.endswith((".yaml", ".yml", ".json", ".toml"))
+    return launch.deployment.kind not in (("shell", "other", "helm") if data else ("other", "helm"))
 
 
 def _published(args: ArgumentSet, facts: Facts) -> Span | None:
