@@ -73,12 +73,12 @@ class Engine:
             inspection.read | _places(inspection),
         )
 
-    def unreadable(self, path: str, reason: str) -> FileResult:
-        """The result of a file that could not be read at all."""
+    def unreadable(self, path: str, reason: str, *, fault: bool = False) -> FileResult:
+        """The result of a file that could not be read at all; ``fault``: by no fault of its own."""
         whole = Path(path).absolute()
         active = self.selection.active(self.request.settings_in(whole.parent).table_for(whole))
         source = SourceFile(path, b"")
-        inspection = Inspection(source, problems=(Unreadable(source.span(0, 0), reason),))
+        inspection = Inspection(source, problems=(Unreadable(source.span(0, 0), reason, fault),))
         return FileResult(path, diagnostics=tuple(item.diagnostic for item in _unreadable(inspection, active)))
 
     def _silenced(

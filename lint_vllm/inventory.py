@@ -39,28 +39,35 @@ def inspect_paths(paths: Sequence[str], request: Request) -> Inventory:
             continue
         try:
             data = request.read(file.path)
-        except OSError:
+        except OSError as error:
+            problems.append(_unread(file.path, error.strerror or str(error)))
             continue
         if not may_hold_launch(data):
             continue
         from lint_vllm.inspection import inspect_file, shared_facts
         from lint_vllm.source import SourceFile
+        from lint_vllm.time_limit import SECONDS_A_FILE, TOO_LONG, TooLong, time_limit
 
         whole = Path(file.path).absolute()
         table = request.settings_in(whole.parent).table_for(whole)
         if file.folder not in shared:
             shared[file.folder] = shared_facts(request, file.folder)
-        inspection = inspect_file(SourceFile(file.path, data), request, table, shared[file.folder])
+        try:
+            with time_limit(SECONDS_A_FILE):
+                inspection = inspect_file(SourceFile(file.path, data), request, table, shared[file.folder])
+        except TooLong:
+            problems.append(_unread(file.path, TOO_LONG, fault=True))
+            continue
         found.extend((file.path, case) for case in inspection.cases)
         problems.extend(inspection.problems)
     return Inventory(tuple(_distinct(found)), tuple(problems))
 
 
-def _unread(path: str, reason: str) -> Unreadable:
+def _unread(path: str, reason: str, fault: bool = False) -> Unreadable:
     from lint_vllm.extract.context import Unreadable
     from lint_vllm.source import SourceFile
 
-    return Unreadable(SourceFile(path, b"").span(0, 0), reason)
+    return Unreadable(SourceFile(path, b"").span(0, 0), reason, fault)
 
 
 def _distinct(found: Sequence[tuple[str, Case]]) -> Sequence[Case]:

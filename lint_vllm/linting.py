@@ -74,8 +74,14 @@ class _Linter:
         if not may_hold_launch(data):
             return None
         from lint_vllm.source import SourceFile
+        from lint_vllm.time_limit import SECONDS_A_FILE, TOO_LONG, TooLong, time_limit
 
-        return self.engine.lint(SourceFile(found.path, data), found.folder)
+        engine = self.engine  # loading the rules is not the file's doing
+        try:
+            with time_limit(SECONDS_A_FILE):
+                return engine.lint(SourceFile(found.path, data), found.folder)
+        except TooLong:
+            return engine.unreadable(found.path, TOO_LONG, fault=True)
 
     def referring(self, named: Sequence[str], done: set[str]) -> Iterator[FileResult]:
         """Launches elsewhere in the repository that read a named file: it changed, so they did.

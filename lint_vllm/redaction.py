@@ -28,10 +28,11 @@ _KNOWN_SHAPES = re.compile(
     re.IGNORECASE,
 )
 """Tokens of well-known services, and names with a password in URLs: secret wherever they stand."""
-_NAMES = r"(?:api[-_]?keys?|access[-_]?key|secret(?:[-_]key)?|passw(?:or)?d|[-_]token|(?<=[\"'])token|auth[-_]?key)[\"']?"
-_VALUE = r"[\"']?([^\s\"',}\]\\]{4,})"
-_ASSIGNED = re.compile(rf"{_NAMES}\s*[:=]\s*(?:\\?){_VALUE}", re.IGNORECASE)
-_IN_LINE = re.compile(rf"{_NAMES}(?:\s*[:=]\s*(?:\\?)|\s+){_VALUE}", re.IGNORECASE)
+_QUOTE = r"(?:\\?[\"'])?"
+_NAMES = rf"(?:api[-_]?keys?|access[-_]?key|secret(?:[-_]key)?|passw(?:or)?d|[-_]token|(?<=[\"'])token|auth[-_]?key){_QUOTE}"
+_VALUE = rf"{_QUOTE}([^\s\"',}}\]\\]{{4,}})"
+_ASSIGNED = re.compile(rf"{_NAMES}\s*[:=]\s*{_VALUE}", re.IGNORECASE)
+_IN_LINE = re.compile(rf"{_NAMES}(?:\s*[:=]\s*|\s+){_VALUE}", re.IGNORECASE)
 _SECRET_FLAGS = ("api-key", "hf-token", "ssl-keyfile-password")
 
 

@@ -14,9 +14,9 @@ from lint_vllm.launch import Launch
 from lint_vllm.source import SourceFile, Text
 
 _FENCE = re.compile(
-    r"^(?P<indent>[ \t]*(?:>[ \t]?)*(?:[-*+]|\d+[.)])?[ \t]*)(?P<mark>`{3,}|~{3,})[ \t]*(?P<info>[^\r\n]*)\r?$", re.MULTILINE
+    r"^(?P<indent>[ \t>]*(?:(?:[-*+]|\d+[.)])[ \t]*)?)(?P<mark>`{3,}|~{3,})[ \t]*(?P<info>[^\r\n]*)\r?$", re.MULTILINE
 )
-_INLINE = re.compile(r"```(?!`)[ \t]*(?:(?:bash|sh|shell|console)[ \t]+)?(?P<code>[^`\r\n]+?)[ \t]*```")
+_INLINE = re.compile(r"```(?!`)[ \t]*(?:(?:bash|sh|shell|console)[ \t]+)?(?P<code>[^`\s][^`\r\n]*)```")
 _DIRECTIVE = re.compile(
     r"^(?P<indent>[ \t]*)(?:\.\.[ \t]+(?:code-block|code|sourcecode|prompt|parsed-literal|tab-code)::[ \t]*(?P<language>\S*)[^\r\n]*|(?P<plain>[^\r\n]*)::)[ \t]*\r?$",
     re.MULTILINE,
@@ -94,11 +94,13 @@ def fences(text: Text) -> Iterator[Fence]:
     """Fenced blocks, also those in lists, quotes and admonitions, and fences that open and close on one line."""
     value = text.value
     at = 0
+    opening = _FENCE.search(value)
     while True:
-        opening = _FENCE.search(value, at)
+        if opening is not None and opening.start() < at:
+            opening = _FENCE.search(value, at)
         inline = _INLINE.search(value, at, opening.start() if opening else len(value))
         if inline is not None:
-            yield Fence("bash", text[inline.start("code") : inline.end("code")])
+            yield Fence("bash", text[inline.start("code") : inline.end("code")].strip())
             at = inline.end()
             continue
         if opening is None:
@@ -108,7 +110,7 @@ def fences(text: Text) -> Iterator[Fence]:
         if mark[0] == "`" and "`" in info:
             inline = _INLINE.match(value, opening.start("mark"), opening.end())
             if inline is not None:
-                yield Fence("bash", text[inline.start("code") : inline.end("code")])
+                yield Fence("bash", text[inline.start("code") : inline.end("code")].strip())
             at = opening.end()
             continue
         closing = re.compile(rf"^[ \t>]*{re.escape(mark[0])}{{{len(mark)},}}[ \t]*\r?$", re.MULTILINE).search(value, opening.end())

@@ -13,6 +13,8 @@ MAX_DEPTH = 80
 MAX_NODES = 200_000
 
 _SPACE = re.compile(r"(?:\s+|#[^\n]*|/\*.*?(?:\*/|\Z))*", re.DOTALL)
+_SPECIAL = re.compile(r'["\\]|\$?\$\{')
+"""What is not plain text in a string."""
 _NAME = re.compile(r"[A-Za-z_][\w'-]*")
 _PATHLIKE = re.compile(r"(?:\.{0,2}/|~/|<)[^\s;,(){}\[\]]+")
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
@@ -342,7 +344,8 @@ class _Parser:
         self.at += 1
         parts: list[Text | Hole] = []
         plain = self.at
-        while self.at < len(self.value) and self.value[self.at] != '"':
+        while (special := _SPECIAL.search(self.value, self.at)) is not None and special.group() != '"':
+            self.at = special.start()
             if self.value[self.at] == "\\":
                 self.at += 2
             elif self.value.startswith("$${", self.at):
@@ -351,9 +354,7 @@ class _Parser:
                 parts.append(_decoded(self.text[plain : self.at]))
                 parts.append(self._hole(depth))
                 plain = self.at
-            else:
-                self.at += 1
-        self.at = min(self.at, len(self.value))
+        self.at = len(self.value) if special is None else special.start()
         parts.append(_decoded(self.text[plain : self.at]))
         self._take('"')
         return Str(self.text[start : self.at], tuple(p for p in parts if isinstance(p, Hole) or p.value), '"')

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from lint_vllm.command_line import launch_from_command
-from lint_vllm.redaction import Redactor, is_secret_name, masked, secrets_of
+from lint_vllm.redaction import Redactor, is_secret_flag, is_secret_name, masked, secrets_of
 
 
 @pytest.mark.parametrize(
@@ -63,3 +63,48 @@ def test_texts_and_lines() -> None:
     for secret in ("hunter22", "other-value", "hf_abcdefghijklmnopqrst"):
         assert secret not in shown
     assert Redactor().line('password: "${PASSWORD:?}"') == 'password: "${PASSWORD:?}"'
+
+
+@pytest.mark.parametrize(
+    ("name", "secret"),
+    [
+        ("--api-key", True),
+        ("--api-kei", True),
+        ("--api-k", True),
+        ("api_key", True),
+        ("--hf-tokn", True),
+        ("--api", False),
+        ("--model", False),
+    ],
+)
+def test_flags_cut_short_or_misspelt_take_secrets_too(name: str, secret: bool) -> None:
+    assert is_secret_flag(name) is secret
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("postgres://user:hunter22@host/x", "postgres://***@host/x"),
+        ("https://user:hunter22@host and http://a/b@c", "https://***@host and http://a/b@c"),
+        ("http://$USER:$PASSWORD@host", "http://$USER:$PASSWORD@host"),
+        ('{"Authorization": "Bearer abcdef123456"}', '{"Authorization": "Bearer ***"}'),
+        ('{"s3_secret_access_key": "hunter22", "token":"hunter33"}', '{"s3_secret_access_key": "***", "token":"***"}'),
+        ('{\\"api_key\\": \\"hunter22\\"}', '{\\"api_key\\": \\"***\\"}'),
+        ("--max-num-batched-tokens: 8192", "--max-num-batched-tokens: 8192"),
+        ("an API key stands in the file as the value of --api-key", "an API key stands in the file as the value of --api-key"),
+    ],
+)
+def test_what_looks_like_a_secret(text: str, shown: str) -> None:
+    assert Redactor().text(text) == shown
+
+
+def test_short_secrets_are_masked_as_words_only() -> None:
+    redactor = Redactor()
+    redactor.learn([launch_from_command(["vllm", "serve", "m", "--api-key", "serve"])])
+    assert redactor.text("serve, server and --serve-more") == "***, server and --serve-more"
+
+
+def test_documents_keep_their_form() -> None:
+    redactor = Redactor()
+    redactor.learn((), ["8000"])
+    assert redactor.document({"port": 8000, "key": ["8000", None]}) == {"port": 8000, "key": ["***", None]}
