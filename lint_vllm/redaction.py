@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from lint_vllm.patterns import pattern
+
 if TYPE_CHECKING:
     from lint_vllm.arguments.model import Argument
     from lint_vllm.inspection import Case
@@ -14,13 +16,13 @@ if TYPE_CHECKING:
 
 MASK = "***"
 
-_SECRET_NAME = re.compile(
+_SECRET_NAME = pattern(
     r"(?:^|[-_.])(?:api[-_]?keys?|access[-_]?keys?|secret(?:[-_]key)?s?|passw(?:or)?d|credentials?|token|auth[-_]?key)$",
     re.IGNORECASE,
 )
-_COUNTED = re.compile(r"(?:^|[-_.])(?:num|max|min|per|batched)[-_.]", re.IGNORECASE)
-_NO_SECRET = re.compile(r"(?:true|false|none|null|yes|no|\$.*|\{\{.*|\*+|)\Z", re.IGNORECASE | re.DOTALL)
-_KNOWN_SHAPES = re.compile(
+_COUNTED = pattern(r"(?:^|[-_.])(?:num|max|min|per|batched)[-_.]", re.IGNORECASE)
+_NO_SECRET = pattern(r"(?:true|false|none|null|yes|no|\$.*|\{\{.*|\*+|)\Z", re.IGNORECASE | re.DOTALL)
+_KNOWN_SHAPES = pattern(
     r"\b(?:hf_[A-Za-z0-9]{16,}|sk-[A-Za-z0-9_-]{16,}|gh[pousr]_[A-Za-z0-9]{20,}|AKIA[A-Z0-9]{16}|nvapi-[\w-]{16,}|xox[abprs]-[\w-]{10,}"
     r"|eyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]+)"
     r"|(?<=bearer )[\w.~+/=-]{6,}"
@@ -31,8 +33,8 @@ _KNOWN_SHAPES = re.compile(
 _QUOTE = r"(?:\\?[\"'])?"
 _NAMES = rf"(?:api[-_]?keys?|access[-_]?key|secret(?:[-_]key)?|passw(?:or)?d|[-_]token|(?<=[\"'])token|auth[-_]?key){_QUOTE}"
 _VALUE = rf"{_QUOTE}([^\s\"',}}\]\\]{{4,}})"
-_ASSIGNED = re.compile(rf"{_NAMES}\s*[:=]\s*{_VALUE}", re.IGNORECASE)
-_IN_LINE = re.compile(rf"{_NAMES}(?:\s*[:=]\s*|\s+){_VALUE}", re.IGNORECASE)
+_ASSIGNED = pattern(rf"{_NAMES}\s*[:=]\s*{_VALUE}", re.IGNORECASE)
+_IN_LINE = pattern(rf"{_NAMES}(?:\s*[:=]\s*|\s+){_VALUE}", re.IGNORECASE)
 _SECRET_FLAGS = ("api-key", "hf-token", "ssl-keyfile-password")
 
 

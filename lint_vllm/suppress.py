@@ -18,18 +18,19 @@ from dataclasses import field
 from lint_vllm.diagnostic import Edit, Suppression
 from lint_vllm.frozen import dataclass
 from lint_vllm.launch import Launch
+from lint_vllm.patterns import pattern
 from lint_vllm.source import SourceFile, Span
 
-_COMMENT = re.compile(r"(?P<open>\#|//|;|--|/\*|<!--|\{\{-?[ \t]*/\*|\{\#)[ \t]*lint-vllm[ \t]*:(?P<body>[^\r\n]*)")
+_COMMENT = pattern(r"(?P<open>\#|//|;|--|/\*|<!--|\{\{-?[ \t]*/\*|\{\#)[ \t]*lint-vllm[ \t]*:(?P<body>[^\r\n]*)")
 # Where a comment ends inside its line: the closing mark of its kind, or the end of a JSON string (notebook cells).
 _CLOSERS = {"/*": "*/", "<!--": "-->", "{#": "#}", "{{": "*/"}
-_JSON_END = re.compile(r'(\\n)?",?[ \t]*\Z|\\n')
-_FACT = re.compile(
+_JSON_END = pattern(r'(\\n)?",?[ \t]*\Z|\\n')
+_FACT = pattern(
     r"[ \t,;]*(?P<key>[A-Za-z][A-Za-z0-9_-]*)="
     r"""(?:"(?P<double>[^"\r\n]*)"|'(?P<single>[^'\r\n]*)'|\\"(?P<escaped>[^"\\\r\n]*)\\"|(?P<bare>[^\s,;"'\\]+))"""
 )
-_IGNORE = re.compile(r"[ \t,;]*(?P<scope>ignore-file|ignore)\b(?:\[(?P<codes>[^\]\r\n]*)\])?:?[ \t]*(?P<reason>.*)", re.IGNORECASE)
-_CODE = re.compile(r"[^\s,;]+")
+_IGNORE = pattern(r"[ \t,;]*(?P<scope>ignore-file|ignore)\b(?:\[(?P<codes>[^\]\r\n]*)\])?:?[ \t]*(?P<reason>.*)", re.IGNORECASE)
+_CODE = pattern(r"[^\s,;]+")
 
 
 @dataclass(frozen=True, slots=True)

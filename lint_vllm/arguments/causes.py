@@ -12,6 +12,7 @@ from lint_vllm.arguments.model import Argument, ArgumentSet, Problem
 from lint_vllm.arguments.tables import known_releases, load, table_release
 from lint_vllm.launch import Setting, Word
 from lint_vllm.packaged import data_text
+from lint_vllm.patterns import pattern
 from lint_vllm.source import Span
 
 Cause = Literal[
@@ -46,9 +47,9 @@ DOCKER_SWITCHES = frozenset({"--rm", "--detach", "-it", "--privileged", "--init"
 """Options of ``docker run``: those with a value, and those without."""
 _DASHES = ("\u2010", "\u2011", "\u2012", "\u2013", "\u2014", "\u2212")
 """Dashes that word processors make of a hyphen."""
-_JOINED = re.compile(r"-{1,2}[A-Za-z][\w.-]*[ \t]+\S")
-_PAIRS = re.compile(r"\s*[\w.-]+\s*=\s*[^,{}\[\]]+(,\s*[\w.-]+\s*=\s*[^,{}\[\]]+)*\s*\Z")
-_NUMBER = re.compile(r"[-+]?\d[\d.,_]*\s*[kKmMgGtT]?[bB]?\Z")
+_JOINED = pattern(r"-{1,2}[A-Za-z][\w.-]*[ \t]+\S")
+_PAIRS = pattern(r"\s*[\w.-]+\s*=\s*[^,{}\[\]]+(,\s*[\w.-]+\s*=\s*[^,{}\[\]]+)*\s*\Z")
+_NUMBER = pattern(r"[-+]?\d[\d.,_]*\s*[kKmMgGtT]?[bB]?\Z")
 
 
 @functools.lru_cache(maxsize=1)

@@ -5,10 +5,10 @@ Source: ``FlexibleArgumentParser.load_config_file`` (``yaml.safe_load``). Docume
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
 from lint_vllm.launch import Setting, Word
+from lint_vllm.patterns import pattern
 from lint_vllm.source import SourceFile, Span, Text
 
 _BOOL = {
@@ -16,8 +16,8 @@ _BOOL = {
     **dict.fromkeys(("no", "No", "NO", "false", "False", "FALSE", "off", "Off", "OFF"), False),
 }
 _NULL = frozenset({"", "~", "null", "Null", "NULL"})
-_INT = re.compile(r"[-+]?0b[01_]+|[-+]?0[0-7_]+|[-+]?(?:0|[1-9][0-9_]*)|[-+]?0x[0-9a-fA-F_]+|[-+]?[1-9][0-9_]*(?::[0-5]?[0-9])+")
-_FLOAT = re.compile(
+_INT = pattern(r"[-+]?0b[01_]+|[-+]?0[0-7_]+|[-+]?(?:0|[1-9][0-9_]*)|[-+]?0x[0-9a-fA-F_]+|[-+]?[1-9][0-9_]*(?::[0-5]?[0-9])+")
+_FLOAT = pattern(
     r"[-+]?[0-9][0-9_]*\.[0-9_]*(?:[eE][-+][0-9]+)?|\.[0-9][0-9_]*(?:[eE][-+][0-9]+)?"
     r"|[-+]?[0-9][0-9_]*(?::[0-5]?[0-9])+\.[0-9_]*|[-+]?\.(?:inf|Inf|INF)|\.(?:nan|NaN|NAN)"
 )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
@@ -15,9 +14,10 @@ from lint_vllm.arguments.tables import FlagTable, Option, history_of, release_ke
 from lint_vllm.arguments.tokens import Token
 from lint_vllm.arguments.values import BadValue
 from lint_vllm.launch import Word
+from lint_vllm.patterns import pattern
 from lint_vllm.source import Span
 
-_OPTION_LIKE = re.compile(r"--?[A-Za-z][\w-]*")
+_OPTION_LIKE = pattern(r"--?[A-Za-z][\w-]*")
 _DASHES = "-\u2010\u2011\u2012\u2013\u2014\u2015\u2212\ufe58\ufe63\uff0d"
 
 

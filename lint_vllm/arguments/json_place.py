@@ -8,11 +8,12 @@ from collections.abc import Sequence
 from typing import Literal
 
 from lint_vllm.arguments.model import Argument
+from lint_vllm.patterns import pattern
 from lint_vllm.source import Span, Text
 
-_SPACE = re.compile(r"[ \t\r\n]*")
-_STRING = re.compile(r'"((?:[^"\\]|\\.)*)"', re.S)
-_BARE = re.compile(r"[^\s,\]}]+")
+_SPACE = pattern(r"[ \t\r\n]*")
+_STRING = pattern(r'"((?:[^"\\]|\\.)*)"', re.S)
+_BARE = pattern(r"[^\s,\]}]+")
 _Range = tuple[int, int]
 
 

@@ -6,15 +6,15 @@ Source: CPython 3.11 ``argparse.ArgumentParser._parse_known_args``, ``_parse_opt
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import field
 
 from lint_vllm.arguments.tables import Option
 from lint_vllm.arguments.tokens import Token
 from lint_vllm.frozen import dataclass
+from lint_vllm.patterns import pattern
 
-_NEGATIVE_NUMBER = re.compile(r"^-\d+$|^-\d*\.\d+$")
+_NEGATIVE_NUMBER = pattern(r"^-\d+$|^-\d*\.\d+$")
 
 
 @dataclass(frozen=True, slots=True)

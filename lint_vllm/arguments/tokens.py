@@ -18,17 +18,18 @@ from lint_vllm.arguments.values import BadValue, human_readable_int
 from lint_vllm.frozen import dataclass
 from lint_vllm.known import Unknown
 from lint_vllm.launch import Setting, Word
+from lint_vllm.patterns import pattern
 from lint_vllm.source import Span, Text
 
-_EXPANDS = re.compile(r"[$`{}<(%]|\[\[")
-_LISTS = re.compile(r"[@*]|args|opts|options|flags|params|extra|arguments", re.I)
-_PLACEHOLDER = re.compile(
+_EXPANDS = pattern(r"[$`{}<(%]|\[\[")
+_LISTS = pattern(r"[@*]|args|opts|options|flags|params|extra|arguments", re.I)
+_PLACEHOLDER = pattern(
     r"\$\{[^{}]*\}|\$\([^()]*\)|\$[A-Za-z_]\w*|\{\{.*\}\}|<[A-Za-z_][^<>]*>|\.\.\."
     r"|\b(?:YOUR|REPLACE|CHANGE)_\w+|^[A-Z][A-Z0-9]*(?:_[A-Z0-9]+){2,}$",
     re.S,
 )
 _LEVELS = frozenset("0123")
-_FRACTION = re.compile(r"-\d*\.\d+$")
+_FRACTION = pattern(r"-\d*\.\d+$")
 
 
 @dataclass(frozen=True, slots=True)

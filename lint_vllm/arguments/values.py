@@ -15,6 +15,7 @@ from lint_vllm.arguments.dialect import Dialect
 from lint_vllm.arguments.schema import SchemaError, validate_keywords, validate_object
 from lint_vllm.arguments.tables import FlagTable, Option
 from lint_vllm.frozen import dataclass
+from lint_vllm.patterns import pattern
 
 
 class BadValue(Exception):
@@ -26,9 +27,9 @@ class BadValue(Exception):
         self.expected = expected
 
 
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)([kKmMgGtT])")
-_QUOTED = re.compile(r'("(?:[^"\\]|\\.)*")')
-_BARE_SIZE = re.compile(r"\b\d+(?:\.\d+)?[kKmMgGtT]\b")
+_SIZE = pattern(r"(\d+(?:\.\d+)?)([kKmMgGtT])")
+_QUOTED = pattern(r'("(?:[^"\\]|\\.)*")')
+_BARE_SIZE = pattern(r"\b\d+(?:\.\d+)?[kKmMgGtT]\b")
 
 
 def human_readable_int(text: str, sizes: str = "kmgtKMGT") -> int:

@@ -15,6 +15,7 @@ from typing import Any, Protocol
 
 from lint_vllm.facts.model import Quantization
 from lint_vllm.frozen import dataclass
+from lint_vllm.patterns import pattern
 
 FUSED: Mapping[str, str] = {
     # module as vLLM builds it -> a module of the checkpoint that stands for it in skip lists
@@ -24,7 +25,7 @@ FUSED: Mapping[str, str] = {
     "fused_qkv_a_proj": "q_a_proj",
     "experts": "experts.0.gate_proj",
 }
-LAYER = re.compile(r"layers\.(\d+)\.(.+)")
+LAYER = pattern(r"layers\.(\d+)\.(.+)")
 ROOTS = ("model.", "model.language_model.", "language_model.model.")
 """What precedes ``layers.N.`` in the skip lists of checkpoints; vLLM maps all to its own (utils WeightsMapper)."""
 

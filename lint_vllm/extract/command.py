@@ -13,6 +13,7 @@ from lint_vllm.extract.overrides import rollout_settings
 from lint_vllm.extract.shell_values import Piece, Script, ShellWord, names, part, pieces_of, word_of
 from lint_vllm.frozen import dataclass
 from lint_vllm.launch import Deployment, EnvVar, Form, GpuRequest, Hint, Image, Launch, Setting, Word
+from lint_vllm.patterns import pattern
 from lint_vllm.source import Span, Text
 
 __all__ = ["image_launch", "launch_of", "parse_image", "recognise"]
@@ -132,7 +133,7 @@ _PREFIXES: Mapping[str, _Prefix] = MappingProxyType(
 _SHELLS = names("bash sh zsh dash ash ksh")
 _CONTAINERS = names("docker podman nerdctl finch nvidia-docker docker.io")
 _SINGULARITY = names("singularity apptainer")
-_PYTHON = re.compile(r"(?:python|pypy)(?:\d+(?:\.\d+)*)?t?(?:\.exe)?")
+_PYTHON = pattern(r"(?:python|pypy)(?:\d+(?:\.\d+)*)?t?(?:\.exe)?")
 _SILENT = names(
     "echo printf grep egrep fgrep rg ag ack pkill pgrep kill killall which type whereis hash man info help cat less head tail "
     "sed awk gawk cut tr ps top htop test [ [[ true false : alias unalias export declare local readonly typeset unset curl wget "
@@ -893,7 +894,7 @@ def with_env(context: Context, env: Mapping[str, EnvVar]) -> Context:
     return replace(context, env=MappingProxyType({**context.env, **env})) if env else context
 
 
-_PIN = re.compile(r"(vllm[a-z0-9_-]*)(?:\[[^\]]*\])?\s*(?:==|===|~=|@\s*v?|>=)\s*v?(\d[\w.+!-]*|https?://\S+)", re.IGNORECASE)
+_PIN = pattern(r"(vllm[a-z0-9_-]*)(?:\[[^\]]*\])?\s*(?:==|===|~=|@\s*v?|>=)\s*v?(\d[\w.+!-]*|https?://\S+)", re.IGNORECASE)
 
 
 def pin_of(word: Word) -> Hint | None:

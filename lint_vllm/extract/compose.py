@@ -34,6 +34,7 @@ from lint_vllm.extract.visit import Visit
 from lint_vllm.extract.yaml_nodes import TEMPLATE, Node, Pair, Scalar, Sequence, parse
 from lint_vllm.extract.yaml_nodes import Mapping as MapNode
 from lint_vllm.launch import Deployment, EnvVar, GpuRequest, Image, Launch, Mount, Port, Probe, Word
+from lint_vllm.patterns import pattern
 from lint_vllm.source import SourceFile, Span, Text
 
 _SERVICE_KEYS = {
@@ -451,7 +452,7 @@ def is_true(node: Node) -> bool:
     return isinstance(node, Scalar) and node.literal is True
 
 
-_FROM = re.compile(r"^[ \t]*FROM[ \t]+(?:--platform=\S+[ \t]+)?(?P<image>[^\s$]+)", re.I | re.M)
+_FROM = pattern(r"^[ \t]*FROM[ \t]+(?:--platform=\S+[ \t]+)?(?P<image>[^\s$]+)", re.I | re.M)
 
 
 def split_command(scalar: Scalar, expand: Expansion) -> tuple[Word, ...]:
@@ -471,8 +472,8 @@ def split_command(scalar: Scalar, expand: Expansion) -> tuple[Word, ...]:
     return tuple(words)
 
 
-_REFERENCE = re.compile(r"\$\w+|\$\{[^{}]*\}")
-_EMPTY_DEFAULT = re.compile(r"\$\{\w+:?-\}")
+_REFERENCE = pattern(r"\$\w+|\$\{[^{}]*\}")
+_EMPTY_DEFAULT = pattern(r"\$\{\w+:?-\}")
 _EMPTY = "\U0010fffd"
 """Stands for a reference whose default is empty while a line is divided."""
 
@@ -540,7 +541,7 @@ def assignment(word: Word) -> EnvVar:
     return EnvVar(name, replace(word, content=content, span=content.span, quote="", defined=None), word.span)
 
 
-_ENV_LINE = re.compile(r"^[ \t]*(?:export[ \t]+)?(?P<name>[A-Za-z_][\w.]*)[ \t]*=[ \t]*(?P<value>[^\r\n]*)", re.M)
+_ENV_LINE = pattern(r"^[ \t]*(?:export[ \t]+)?(?P<name>[A-Za-z_][\w.]*)[ \t]*=[ \t]*(?P<value>[^\r\n]*)", re.M)
 
 
 def env_file_values(source: SourceFile) -> dict[str, Word]:
@@ -600,7 +601,7 @@ def _long_mount(item: MapNode, project: Project) -> Mount | None:
     )
 
 
-_PORT = re.compile(r"(?:(?P<address>\[[^\]]*\]|[\d.]+):)?(?:(?P<host>\d+)?:)?(?P<container>\d+)(?:/\w+)?$")
+_PORT = pattern(r"(?:(?P<address>\[[^\]]*\]|[\d.]+):)?(?:(?P<host>\d+)?:)?(?P<container>\d+)(?:/\w+)?$")
 
 
 def _short_port(word: Word) -> Port:
@@ -612,7 +613,7 @@ def _short_port(word: Word) -> Port:
     return Port(word.value_span, int(found.group("container")), int(host) if host else None, found.group("address"))
 
 
-_DURATION = re.compile(r"(\d+(?:\.\d+)?)(h|ms|us|m|s)")
+_DURATION = pattern(r"(\d+(?:\.\d+)?)(h|ms|us|m|s)")
 _SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 0.001, "us": 0.000001}
 
 

@@ -16,6 +16,7 @@ from lint_vllm.extract.shell_values import ShellWord, names, part, pieces_of
 from lint_vllm.frozen import dataclass
 from lint_vllm.launch import ByteSize, Deployment, EnvVar, GpuRequest, Image, Mount, Port, Word
 from lint_vllm.packaged import data_text
+from lint_vllm.patterns import pattern
 from lint_vllm.source import Span, Text
 
 Role = Literal["server", "command", "other", "unknown"]
@@ -303,7 +304,7 @@ def _fields(word: Word, separator: str) -> list[Word]:
     return out
 
 
-_MODES = re.compile(r"(?:ro|rw|z|Z|U|cached|delegated|consistent|rshared|rslave|rprivate|shared|slave|private|nocopy)(?:,\w+)*")
+_MODES = pattern(r"(?:ro|rw|z|Z|U|cached|delegated|consistent|rshared|rslave|rprivate|shared|slave|private|nocopy)(?:,\w+)*")
 
 
 def volume(value: Word, span: Span) -> Mount:

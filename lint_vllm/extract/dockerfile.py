@@ -20,12 +20,13 @@ from lint_vllm.extract.shell import run_script
 from lint_vllm.extract.shell_values import Expander, Piece, Scope, ShellWord, Variable, end_of_word, masked, names, word_of
 from lint_vllm.frozen import dataclass
 from lint_vllm.launch import Deployment, EnvVar, Hint, Image, Launch, Word
+from lint_vllm.patterns import pattern
 from lint_vllm.source import SourceFile, Span, Text
 
 _KEYWORDS = names(
     "FROM RUN CMD LABEL MAINTAINER EXPOSE ENV ADD COPY ENTRYPOINT VOLUME USER WORKDIR ARG ONBUILD STOPSIGNAL HEALTHCHECK SHELL"
 )
-_HEREDOC = re.compile(r"<<(-?)(['\"]?)([A-Za-z_][\w.]*)\2")
+_HEREDOC = pattern(r"<<(-?)(['\"]?)([A-Za-z_][\w.]*)\2")
 _MAX_INSTRUCTIONS = 2000
 
 
@@ -346,7 +347,7 @@ def _with_holes(content: Text, span: Span) -> Word:
     return word_of(pieces, span, content[:0], '"')
 
 
-_JSON_ESCAPE = re.compile(r'\\(?:u([0-9a-fA-F]{4})|(["\\/bfnrt]))')
+_JSON_ESCAPE = pattern(r'\\(?:u([0-9a-fA-F]{4})|(["\\/bfnrt]))')
 _JSON_CHARS = {"b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t"}
 
 

@@ -14,17 +14,18 @@ from lint_vllm.extract.context import Context, Extraction, Follower
 from lint_vllm.extract.shell_values import Expander, Scope, Script, ShellWord, Variable, masked, pieces_of, word_of, words_in
 from lint_vllm.launch import Deployment, EnvVar, Image, Launch, Setting, Word
 from lint_vllm.packaged import data_text
+from lint_vllm.patterns import pattern
 from lint_vllm.source import SourceFile, Span, Text
 
-_LINE = re.compile(
+_LINE = pattern(
     r"^[ \t]*(?:export[ \t]+)?(?P<name>[A-Za-z_][\w.-]*)[ \t]*=[ \t]*"
     r"(?:\"(?P<double>(?:[^\"\\]|\\.)*)\"|'(?P<single>[^']*)'|(?P<bare>[^\r\n]*?))[ \t]*(?P<comment>[ \t]#[^\r\n]*)?\r?$",
     re.MULTILINE,
 )
-_ARGUMENTS = re.compile(r"(?:^|_)(?:ARGS|ARGUMENTS|OPTS|OPTIONS|FLAGS|PARAMS|CMD|COMMAND)$")
+_ARGUMENTS = pattern(r"(?:^|_)(?:ARGS|ARGUMENTS|OPTS|OPTIONS|FLAGS|PARAMS|CMD|COMMAND)$")
 _LONGEST_JSON = 20_000
-_OTHER_MODEL = re.compile(r"EMBED|RERANK|DRAFT|SPEC|TOKENIZER|WHISPER|STT|TTS|ASR")
-_CACHE = re.compile(r"CACHE|_HOME$|_ROOT$")
+_OTHER_MODEL = pattern(r"EMBED|RERANK|DRAFT|SPEC|TOKENIZER|WHISPER|STT|TTS|ASR")
+_CACHE = pattern(r"CACHE|_HOME$|_ROOT$")
 
 
 @functools.cache

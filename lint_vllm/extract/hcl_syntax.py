@@ -8,18 +8,19 @@ from dataclasses import field
 from typing import TypeAlias
 
 from lint_vllm.frozen import dataclass
+from lint_vllm.patterns import pattern
 from lint_vllm.source import Text
 
 MAX_DEPTH = 80
 MAX_NODES = 300_000
 
-_SPACE = re.compile(r"(?:[ \t\r\ufeff]+|#[^\n]*|//[^\n]*|/\*.*?(?:\*/|\Z))+", re.DOTALL)
-_SPACE_LINES = re.compile(r"(?:[\s\ufeff]+|#[^\n]*|//[^\n]*|/\*.*?(?:\*/|\Z))+", re.DOTALL)
-_NAME = re.compile(r"[A-Za-z_][\w-]*")
-_NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
-_HEREDOC = re.compile(r"<<(-?)[ \t]*([A-Za-z_][\w-]*)[ \t]*\r?\n")
-_OPERATOR = re.compile(r"==|!=|<=|>=|&&|\|\||[-+*/%<>]")
-_ESCAPE = re.compile(r"\\(?:([nrt\"\\])|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8}))")
+_SPACE = pattern(r"(?:[ \t\r\ufeff]+|#[^\n]*|//[^\n]*|/\*.*?(?:\*/|\Z))+", re.DOTALL)
+_SPACE_LINES = pattern(r"(?:[\s\ufeff]+|#[^\n]*|//[^\n]*|/\*.*?(?:\*/|\Z))+", re.DOTALL)
+_NAME = pattern(r"[A-Za-z_][\w-]*")
+_NUMBER = pattern(r"-?\d+(?:\.\d+)?(?:[eE][-+]?\d+)?")
+_HEREDOC = pattern(r"<<(-?)[ \t]*([A-Za-z_][\w-]*)[ \t]*\r?\n")
+_OPERATOR = pattern(r"==|!=|<=|>=|&&|\|\||[-+*/%<>]")
+_ESCAPE = pattern(r"\\(?:([nrt\"\\])|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8}))")
 _SIMPLE = {"n": "\n", "r": "\r", "t": "\t", '"': '"', "\\": "\\"}
 
 

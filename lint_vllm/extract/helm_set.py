@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import TypeAlias
 
 from lint_vllm.extract.structure import Leaf, Map, Pair, Seq, Tree
 from lint_vllm.launch import Word
+from lint_vllm.patterns import pattern
 from lint_vllm.source import Text
 
-_STEP = re.compile(r"((?:\\.|[^.\[\]\\])+)|\[(\d+)\]")
+_STEP = pattern(r"((?:\\.|[^.\[\]\\])+)|\[(\d+)\]")
 _MAX_ITEMS = 200
 
 _Nested: TypeAlias = "dict[str | int, _Nested] | Leaf"

@@ -8,11 +8,12 @@ from lint_vllm.extract.context import Context, Extraction, Follower, Unreadable
 from lint_vllm.extract.json_text import parse_json
 from lint_vllm.extract.structure import Map, Tree, launches_in
 from lint_vllm.launch import Deployment
+from lint_vllm.patterns import pattern
 from lint_vllm.source import SourceFile, Span, Text
 
 MAX_CHARACTERS = 1_000_000
 """A larger file holds data, no deployment."""
-_TOLD = re.compile(r"vllm|option_|option\.", re.IGNORECASE)
+_TOLD = pattern(r"vllm|option_|option\.", re.IGNORECASE)
 
 
 def extract(source: SourceFile, follow: Follower | None = None) -> Extraction:

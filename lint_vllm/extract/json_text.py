@@ -11,15 +11,16 @@ from lint_vllm.extract.context import Unreadable
 from lint_vllm.extract.structure import Leaf, Map, Pair, Seq, Tree
 from lint_vllm.frozen import dataclass
 from lint_vllm.launch import Word
+from lint_vllm.patterns import pattern
 from lint_vllm.source import Span, Text
 
 MAX_DEPTH = 200
 MAX_VALUES = 2_000_000
 
-_SPACE = re.compile(r"(?:[ \t\r\n\ufeff]+|//[^\n]*|/\*.*?\*/|#[^\n]*)*", re.DOTALL)
-_STRING = re.compile(r'"((?:[^"\\\n]|\\.)*)"', re.DOTALL)
-_ATOM = re.compile(r"[^\s,:{}\[\]\"]+")
-_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})(?:\\u([dD][c-fC-F][0-9a-fA-F]{2}))?|(.))", re.DOTALL)
+_SPACE = pattern(r"(?:[ \t\r\n\ufeff]+|//[^\n]*|/\*.*?\*/|#[^\n]*)*", re.DOTALL)
+_STRING = pattern(r'"((?:[^"\\\n]|\\.)*)"', re.DOTALL)
+_ATOM = pattern(r"[^\s,:{}\[\]\"]+")
+_ESCAPE = pattern(r"\\(?:u([0-9a-fA-F]{4})(?:\\u([dD][c-fC-F][0-9a-fA-F]{2}))?|(.))", re.DOTALL)
 _SIMPLE = {"n": "\n", "t": "\t", "r": "\r", "b": "\b", "f": "\f"}
 
 

@@ -18,27 +18,28 @@ from lint_vllm.extract.references import Expanded, split_line
 from lint_vllm.extract.visit import Visit
 from lint_vllm.extract.yaml_nodes import TEMPLATE, Mapping, Node, Pair, Scalar, Sequence, literal
 from lint_vllm.launch import Deployment, EnvVar, Form, GpuRequest, Hint, Image, Launch, Setting, Word
+from lint_vllm.patterns import pattern
 from lint_vllm.source import Span, Text
 
-_OPTION_MAP = re.compile(
+_OPTION_MAP = pattern(
     r"^(?:vllm|vllm_?config|vllm_?(?:server_?)?args|vllm_?(?:engine|serve|server)?_?(?:kwargs|args|config|params|options)|engine_?kwargs"
     r"|engine_?args|engine_?config|engine|server_?args|serving_?args|extra_?args|serve|llm_?kwargs|model_?args|args)$",
     re.I,
 )
-_ARGUMENT_LIST = re.compile(
+_ARGUMENT_LIST = pattern(
     r"(?:^|_|-)(?:args|arguments|flags|cmds?|command|options|opts|params|parameters|server_cmd(?:_template)?)$|(?:Args|Arguments|Flags|Command|Parameters)$",
     re.I,
 )
-_TRAINING = re.compile(
+_TRAINING = pattern(
     r"^(?:actor_rollout_ref|rollout|trainer|critic|algorithm|learning_rate|per_device_train_batch_size|reward_model|lora_r|lora_alpha"
     r"|num_train_epochs|grpo|optim|optimizer|dataset|datasets|metrics|tasks|policy)$"
 )
-_FRAGMENT = re.compile(
+_FRAGMENT = pattern(
     r"overrides?$|override_|^features?$|delta|^variants?$|strateg|presets?$|schema|^properties$|recommend|examples?$|report|^opt_in",
     re.I,
 )
 """Keys below which options are parts of a catalogue that somebody puts together later, no launch."""
-_PLAIN = re.compile(
+_PLAIN = pattern(
     r"max-model-len|gpu-memory-utilization|tensor-parallel-size|max-num-seqs|max-num-batched-tokens|enforce-eager|^dtype"
 )
 """Options whose value is one word: where it is a mapping or a sentence, the keys describe options instead of giving them."""
@@ -75,7 +76,7 @@ _MODEL_PATHS = (
 )
 
 
-_MEASURES = re.compile(r"num-(?:iters|prompts|warmups)|request-rate|dataset-(?:name|path)|(?:input|output)-len$")
+_MEASURES = pattern(r"num-(?:iters|prompts|warmups)|request-rate|dataset-(?:name|path)|(?:input|output)-len$")
 """Options of a benchmark (``vllm bench latency``), which takes the engine's options beside its own."""
 _VALUED = {"max-model-len", "gpu-memory-utilization", "tensor-parallel-size", "max-num-seqs", "max-num-batched-tokens"}
 
@@ -225,7 +226,7 @@ def _arguments(value: Node, visit: Visit, named: bool) -> tuple[Word, ...]:
     return words
 
 
-_REFERENCE = re.compile(r"\$\w+|\$\{[^{}\n]+\}|\$\([A-Z][A-Z0-9_]*\)")
+_REFERENCE = pattern(r"\$\w+|\$\{[^{}\n]+\}|\$\([A-Z][A-Z0-9_]*\)")
 
 
 def _left_open(text: Text) -> Expanded:
@@ -341,7 +342,7 @@ def _key_word(parent: Mapping, path: tuple[str, ...]) -> Word:
     return pair.key.word
 
 
-_SCHEME = re.compile(r"^(?:hf|huggingface)://(?P<id>[^?#:]+)|^pvc\+hf://[^/]+/(?P<mounted>[^?#]+)")
+_SCHEME = pattern(r"^(?:hf|huggingface)://(?P<id>[^?#:]+)|^pvc\+hf://[^/]+/(?P<mounted>[^?#]+)")
 
 
 def model_word(scalar: Scalar) -> Word:
@@ -387,8 +388,8 @@ def program_of(visit: Visit, node: Mapping) -> str:
     """The program whose keys these are, as far as the surroundings tell."""
     steps = " ".join(str(step) for step in visit.path) + " " + " ".join(name for name, _ in node)
     outside = visit.outside.site if visit.outside is not None else ""
-    for pattern, program in _PROGRAMS:
-        if pattern.search(steps) or pattern.search(outside):
+    for sign, program in _PROGRAMS:
+        if sign.search(steps) or sign.search(outside):
             return program
     return "values"
 

@@ -39,14 +39,15 @@ from lint_vllm.extract.workflows import environment_around
 from lint_vllm.extract.yaml_nodes import Mapping, Pair, Scalar, Sequence
 from lint_vllm.frozen import dataclass
 from lint_vllm.launch import Deployment, EnvVar, GpuRequest, Hint, Image, Launch, Mount, Port, Probe, Setting, Word
+from lint_vllm.patterns import pattern
 from lint_vllm.source import Span, Text
 
-_DEVICE = re.compile(
+_DEVICE = pattern(
     r"(?:nvidia\.com/|amd\.com/)gpu|nvidia\.com/(?:mig-|gpu)|gpu\.intel\.com/|habana\.ai/|google\.com/tpu|aws\.amazon\.com/neuron"
     r"|huawei\.com/|cambricon\.com/|[\w.-]+/[\w.-]*(?:gpu|npu|xpu|vgpu)[\w.-]*$|^gpu$",
     re.I,
 )
-_NO_COUNT = re.compile(r"gpumem|gpucores|gpu-memory|gpu\.memory|vcuda|percentage", re.I)
+_NO_COUNT = pattern(r"gpumem|gpucores|gpu-memory|gpu\.memory|vcuda|percentage", re.I)
 _CONTAINER_FIELDS = (
     *(
         "image",

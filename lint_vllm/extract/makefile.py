@@ -11,15 +11,16 @@ from lint_vllm.extract.shell import run_script
 from lint_vllm.extract.shell_values import Piece, Pieces, Script
 from lint_vllm.frozen import dataclass
 from lint_vllm.launch import Launch
+from lint_vllm.patterns import pattern
 from lint_vllm.source import SourceFile, Text
 
-_ASSIGNMENT = re.compile(
+_ASSIGNMENT = pattern(
     r"^(?P<export>export[ ]+)?(?P<name>[A-Za-z_][\w.-]*)[ \t]*(?P<op>:::?=|::=|:=|\?=|\+=|=)[ \t]*(?P<value>(?:[^\\\n#]|\\.|\\\n)*)",
     re.MULTILINE,
 )
-_JUST_ASSIGNMENT = re.compile(r"^(?:export[ ]+)?(?P<name>[A-Za-z_][\w-]*)[ \t]*:=[ \t]*(?P<value>[^\n#]*)", re.MULTILINE)
-_TARGET = re.compile(r"^(?P<name>[^\s#:=][^#:=\n]*?)[ \t]*::?(?!=)(?P<rest>[^\n]*)$", re.MULTILINE)
-_JUST_TARGET = re.compile(r"^@?(?P<name>[A-Za-z_][\w-]*)(?P<parameters>[^:\n]*):(?!=)[^\n]*$", re.MULTILINE)
+_JUST_ASSIGNMENT = pattern(r"^(?:export[ ]+)?(?P<name>[A-Za-z_][\w-]*)[ \t]*:=[ \t]*(?P<value>[^\n#]*)", re.MULTILINE)
+_TARGET = pattern(r"^(?P<name>[^\s#:=][^#:=\n]*?)[ \t]*::?(?!=)(?P<rest>[^\n]*)$", re.MULTILINE)
+_JUST_TARGET = pattern(r"^@?(?P<name>[A-Za-z_][\w-]*)(?P<parameters>[^:\n]*):(?!=)[^\n]*$", re.MULTILINE)
 _MAX_DEPTH = 10
 
 
@@ -141,10 +142,10 @@ def _parameters(text: Text, found: re.Match[str]) -> dict[str, _Value]:
     return out
 
 
-_MAKE = re.compile(r"\$\$|\$\((?P<round>[^()$]*(?:\([^()]*\)[^()]*)*)\)|\$\{(?P<brace>[^{}]*)\}|\$(?P<single>[A-Za-z0-9@<^?*%+])")
+_MAKE = pattern(r"\$\$|\$\((?P<round>[^()$]*(?:\([^()]*\)[^()]*)*)\)|\$\{(?P<brace>[^{}]*)\}|\$(?P<single>[A-Za-z0-9@<^?*%+])")
 _INNER = r"(?:[^(),]|\([^()]*\))*"
-_MAKE_IF = re.compile(rf"\$\(if[ \t]+{_INNER},(?P<yes>{_INNER})(?:,(?P<no>(?:[^()]|\([^()]*\))*))?\)")
-_JUST = re.compile(r"\{\{\{\{|\{\{(?P<round>(?:(?!\}\}).)*)\}\}")
+_MAKE_IF = pattern(rf"\$\(if[ \t]+{_INNER},(?P<yes>{_INNER})(?:,(?P<no>(?:[^()]|\([^()]*\))*))?\)")
+_JUST = pattern(r"\{\{\{\{|\{\{(?P<round>(?:(?!\}\}).)*)\}\}")
 
 
 def _expanded(text: Text, names: dict[str, _Value], just: bool, depth: int = 0) -> Pieces:

@@ -11,18 +11,17 @@ from lint_vllm.extract.registry import TELLTALE
 from lint_vllm.extract.shell_values import Scope, masked, names
 from lint_vllm.frozen import dataclass
 from lint_vllm.launch import Launch
+from lint_vllm.patterns import pattern
 from lint_vllm.source import SourceFile, Text
 
-_FENCE = re.compile(
-    r"^(?P<indent>[ \t>]*(?:(?:[-*+]|\d+[.)])[ \t]*)?)(?P<mark>`{3,}|~{3,})[ \t]*(?P<info>[^\r\n]*)\r?$", re.MULTILINE
-)
-_INLINE = re.compile(r"```(?!`)[ \t]*(?:(?:bash|sh|shell|console)[ \t]+)?(?P<code>[^`\s][^`\r\n]*)```")
-_DIRECTIVE = re.compile(
+_FENCE = pattern(r"^(?P<indent>[ \t>]*(?:(?:[-*+]|\d+[.)])[ \t]*)?)(?P<mark>`{3,}|~{3,})[ \t]*(?P<info>[^\r\n]*)\r?$", re.MULTILINE)
+_INLINE = pattern(r"```(?!`)[ \t]*(?:(?:bash|sh|shell|console)[ \t]+)?(?P<code>[^`\s][^`\r\n]*)```")
+_DIRECTIVE = pattern(
     r"^(?P<indent>[ \t]*)(?:\.\.[ \t]+(?:code-block|code|sourcecode|prompt|parsed-literal|tab-code)::[ \t]*(?P<language>\S*)[^\r\n]*|(?P<plain>[^\r\n]*)::)[ \t]*\r?$",
     re.MULTILINE,
 )
-_PROMPT = re.compile(r"^(?P<prompt>[ \t]*(?:\([\w.-]+\)[ \t]*)?(?:[\w.@~:/-]*[$#%]|(?<![ \t]{4})>|PS[^>\r\n]*>|❯|➜)[ \t]+)(?=\S)")
-_LOGGED = re.compile(
+_PROMPT = pattern(r"^(?P<prompt>[ \t]*(?:\([\w.-]+\)[ \t]*)?(?:[\w.@~:/-]*[$#%]|(?<![ \t]{4})>|PS[^>\r\n]*>|❯|➜)[ \t]+)(?=\S)")
+_LOGGED = pattern(
     r"[ \t]*(?:\([\w ]+pid=\d+[^)]*\)[ \t]*)?(?:\[?\d{4}[-/]\d\d[-/]\d\d[T ]\d\d:\d\d|(?:INFO|DEBUG|WARNING|ERROR)[ \t:]+(?:\d\d-\d\d|\[))"
 )
 """A line that a program printed with its time or level in front."""
@@ -81,8 +80,8 @@ def launches_in_document(text: Text, context: Context) -> Extraction:
     return Extraction(tuple(launches), problems)
 
 
-_WORTH = re.compile(r"vllm|--tensor-parallel-size|--max-model-len|option_", re.IGNORECASE)
-_TOLD = re.compile(TELLTALE.pattern.decode(), re.IGNORECASE)
+_WORTH = pattern(r"vllm|--tensor-parallel-size|--max-model-len|option_", re.IGNORECASE)
+_TOLD = pattern(TELLTALE.pattern.decode(), re.IGNORECASE)
 
 
 def _worth_reading(value: str, kind: str = "") -> bool:

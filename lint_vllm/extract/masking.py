@@ -13,15 +13,16 @@ from collections.abc import Iterable
 from dataclasses import field, replace
 
 from lint_vllm.frozen import dataclass
+from lint_vllm.patterns import pattern
 
 MAX_TAG = 4000
 """Characters of one template tag; a longer one is taken for text that only looks like a tag."""
 
-_OPENING = re.compile(r"\$?\{\{|\{%|(?<!\$)\{#|^[ \t]*%\{(?=~?[ \t]*(?:if|for|else|end))", re.MULTILINE)
+_OPENING = pattern(r"\$?\{\{|\{%|(?<!\$)\{#|^[ \t]*%\{(?=~?[ \t]*(?:if|for|else|end))", re.MULTILINE)
 _CLOSING = {"{{": "}}", "{%": "%}", "{#": "#}", "%{": "}"}
-_UNREADABLE = re.compile("[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
-_KEYWORD = re.compile(r"(?:\{[{%]|%\{)[-~+]?\s*([A-Za-z]+)?")
-_BLOCK_HEADER = re.compile(r"(?:^|[\s:-])[|>][-+0-9]{0,2}[ \t]*(?:#.*)?$")
+_UNREADABLE = pattern("[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]")
+_KEYWORD = pattern(r"(?:\{[{%]|%\{)[-~+]?\s*([A-Za-z]+)?")
+_BLOCK_HEADER = pattern(r"(?:^|[\s:-])[|>][-+0-9]{0,2}[ \t]*(?:#.*)?$")
 _OPENS = {"if", "range", "for", "with"}
 _SCOPES = {"define", "block", "macro", "call", "filter", "raw"}
 _TURNS = {"else", "elif", "elseif"}

@@ -9,9 +9,10 @@ from pathlib import PurePosixPath
 from lint_vllm.extract.context import Follower
 from lint_vllm.frozen import dataclass
 from lint_vllm.launch import Mount
+from lint_vllm.patterns import pattern
 from lint_vllm.source import SourceFile
 
-_HERE = re.compile(r"(?:\$\{?PWD\}?|\$\(pwd\)|`pwd`|\.)(?:/|$)", re.IGNORECASE)
+_HERE = pattern(r"(?:\$\{?PWD\}?|\$\(pwd\)|`pwd`|\.)(?:/|$)", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,18 +7,19 @@ from dataclasses import field
 from typing import TypeAlias
 
 from lint_vllm.frozen import dataclass
+from lint_vllm.patterns import pattern
 from lint_vllm.source import Text
 
 MAX_DEPTH = 80
 MAX_NODES = 200_000
 
-_SPACE = re.compile(r"(?:\s+|#[^\n]*|/\*.*?(?:\*/|\Z))*", re.DOTALL)
-_SPECIAL = re.compile(r'["\\]|\$?\$\{')
+_SPACE = pattern(r"(?:\s+|#[^\n]*|/\*.*?(?:\*/|\Z))*", re.DOTALL)
+_SPECIAL = pattern(r'["\\]|\$?\$\{')
 """What is not plain text in a string."""
-_NAME = re.compile(r"[A-Za-z_][\w'-]*")
-_PATHLIKE = re.compile(r"(?:\.{0,2}/|~/|<)[^\s;,(){}\[\]]+")
-_NUMBER = re.compile(r"-?\d+(?:\.\d+)?")
-_OPERATOR = re.compile(r"\+\+|//|==|!=|<=|>=|&&|\|\||->|[-+*/<>?!]")
+_NAME = pattern(r"[A-Za-z_][\w'-]*")
+_PATHLIKE = pattern(r"(?:\.{0,2}/|~/|<)[^\s;,(){}\[\]]+")
+_NUMBER = pattern(r"-?\d+(?:\.\d+)?")
+_OPERATOR = pattern(r"\+\+|//|==|!=|<=|>=|&&|\|\||->|[-+*/<>?!]")
 _WORDS_THAT_END = frozenset({"then", "else", "in"})
 
 

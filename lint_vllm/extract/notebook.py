@@ -16,16 +16,17 @@ from lint_vllm.extract.python_values import Scalar, Value, word_of
 from lint_vllm.extract.shell_values import Piece, Script
 from lint_vllm.extract.structure import Leaf, Map, Seq, word_launches
 from lint_vllm.launch import Launch, Word
+from lint_vllm.patterns import pattern
 from lint_vllm.source import SourceFile, Text
 
 MAX_CELLS = 5000
 
-_LINE_MAGIC = re.compile(r"^(?P<before>[ \t]*(?:[\w.]+[ \t]*=[ \t]*)?)(?P<sign>!{1,2}(?!=)|%(?=\S)|\?(?=\S))", re.MULTILINE)
-_CELL_MAGIC = re.compile(r"\s*%%(?P<name>[\w!]+)[ \t]*(?P<rest>[^\n]*)(?:\n|$)")
+_LINE_MAGIC = pattern(r"^(?P<before>[ \t]*(?:[\w.]+[ \t]*=[ \t]*)?)(?P<sign>!{1,2}(?!=)|%(?=\S)|\?(?=\S))", re.MULTILINE)
+_CELL_MAGIC = pattern(r"\s*%%(?P<name>[\w!]+)[ \t]*(?P<rest>[^\n]*)(?:\n|$)")
 _SHELLS = frozenset({"bash", "sh", "script", "!", "system", "shell"})
-_VARIABLE = re.compile(r"\{\{?([^{}\n]+)\}\}?|\$(\w+)")
-_PIP = re.compile(r"(?:pip3?|uv|conda|mamba)\b.*\binstall\b")
-_REQUIREMENT = re.compile(r"vllm(?:\[[^\]]*\])?\s*(?:==|===|~=|>=)\s*v?\d[\w.+!-]*")
+_VARIABLE = pattern(r"\{\{?([^{}\n]+)\}\}?|\$(\w+)")
+_PIP = pattern(r"(?:pip3?|uv|conda|mamba)\b.*\binstall\b")
+_REQUIREMENT = pattern(r"vllm(?:\[[^\]]*\])?\s*(?:==|===|~=|>=)\s*v?\d[\w.+!-]*")
 
 
 def extract(source: SourceFile, follow: Follower | None = None) -> Extraction:

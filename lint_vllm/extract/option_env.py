@@ -6,7 +6,6 @@ DJL's LMI containers read ``OPTION_*`` variables and ``option.*`` properties, Am
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
@@ -17,12 +16,13 @@ from typing import Any
 from lint_vllm.extract.context import Context
 from lint_vllm.frozen import dataclass
 from lint_vllm.launch import Deployment, EnvVar, Form, Image, Launch, Setting, Word
+from lint_vllm.patterns import pattern
 from lint_vllm.source import Span, Text
 
 _DJL = "OPTION_"
 _SAGEMAKER = "SM_VLLM_"
 _MODEL_VARIABLES = ("HF_MODEL_ID", "SM_MODEL_ID", "MODEL_ID")
-_OTHER_IMAGE = re.compile(r"sglang|trtllm|tensorrt|neuronx|deepspeed|tgi|text-generation-inference|huggingface-pytorch-tgi")
+_OTHER_IMAGE = pattern(r"sglang|trtllm|tensorrt|neuronx|deepspeed|tgi|text-generation-inference|huggingface-pytorch-tgi")
 
 
 @lru_cache(maxsize=1)

@@ -9,10 +9,11 @@ from lint_vllm.extract.json_text import decode_json_string
 from lint_vllm.extract.option_env import Option, settings_launch
 from lint_vllm.extract.processes import proves_vllm
 from lint_vllm.launch import Word
+from lint_vllm.patterns import pattern
 from lint_vllm.source import SourceFile, Text
 
 _STRING = r"\"((?:[^\"\\\n]|\\.)*)\""
-_PARAMETER = re.compile(
+_PARAMETER = pattern(
     rf"\bparameters\s*:?\s*[\[{{]?\s*\{{?\s*key\s*:\s*{_STRING}\s*,?\s*value\s*:?\s*\{{\s*string_value\s*:\s*{_STRING}"
 )
 _MODEL = {"model", "model-name", "model-id"}

@@ -15,17 +15,18 @@ from lint_vllm.extract.yaml_nodes import TEMPLATE, Node, Pair, Scalar
 from lint_vllm.extract.yaml_nodes import Sequence as ListNode
 from lint_vllm.frozen import dataclass
 from lint_vllm.launch import ByteSize, Image, Launch, Setting, Word
+from lint_vllm.patterns import pattern
 from lint_vllm.source import Span, Text
 
 Expansion: TypeAlias = "Callable[[Text], Expanded]"
 
-_ENGINE_IMAGE = re.compile(r"vllm", re.I)
-_BESIDE_ENGINE = re.compile(
+_ENGINE_IMAGE = pattern(r"vllm", re.I)
+_BESIDE_ENGINE = pattern(
     r"router|gateway|proxy|bench|guidellm|simulat|[-/]sim\b|exporter|dashboard|epp\b|endpoint-picker|operator|controller|manager"
     r"|autoscaler|open-?webui|-ui\b|frontend|semantic|client|downloader|loadgen|eval",
     re.I,
 )
-_OTHER_ENGINE = re.compile(
+_OTHER_ENGINE = pattern(
     r"sglang|text-generation-inference|\btgi\b|llama\.?cpp|llama-server|ollama|lmdeploy|tensorrt|trtllm|tritonserver|infinity"
     r"|text-embeddings|tei-|mindie|vox-box|llama-box|mlc-llm|aphrodite|koboldcpp|localai|exllama|tabbyapi",
     re.I,
@@ -178,7 +179,7 @@ def passed_on(process: Process, context: Context, needed: int) -> list[Launch]:
     return [launch_of("image", process.place, process.args, context, process.block)]
 
 
-_EXTRA_ARGUMENTS = re.compile(r"(?:VLLM|ENGINE|SERVER|MODEL)_(?:\w+_)?(?:ARGS|ARGUMENTS|FLAGS|OPTS|OPTIONS)$")
+_EXTRA_ARGUMENTS = pattern(r"(?:VLLM|ENGINE|SERVER|MODEL)_(?:\w+_)?(?:ARGS|ARGUMENTS|FLAGS|OPTS|OPTIONS)$")
 
 
 def variable_launches(context: Context, model: tuple[Word, Word] | None = None) -> list[Launch]:
@@ -283,7 +284,7 @@ def _short(text: str) -> str:
     return flat if len(flat) <= 60 else flat[:57] + "..."
 
 
-_QUANTITY = re.compile(r"\s*([0-9.]+(?:[eE][-+]?[0-9]+)?)\s*([A-Za-z]*)\s*$")
+_QUANTITY = pattern(r"\s*([0-9.]+(?:[eE][-+]?[0-9]+)?)\s*([A-Za-z]*)\s*$")
 _KUBERNETES_UNITS = {
     "": 1, "m": 0.001, "k": 10**3, "M": 10**6, "G": 10**9, "T": 10**12, "P": 10**15, "E": 10**18,
     "Ki": 2**10, "Mi": 2**20, "Gi": 2**30, "Ti": 2**40, "Pi": 2**50, "Ei": 2**60,

@@ -8,12 +8,13 @@ import re
 from lint_vllm.extract.context import Context, Extraction, Follower
 from lint_vllm.extract.option_env import Option, settings_launch
 from lint_vllm.launch import Launch, Word
+from lint_vllm.patterns import pattern
 from lint_vllm.source import SourceFile, Text
 
-_LINE = re.compile(r"^[ \t]*(?P<key>option\.[\w.-]+|engine)[ \t]*[=:][ \t]*(?P<value>[^\r\n]*?)[ \t]*\r?$", re.MULTILINE)
-_VARIABLE = re.compile(r"\$\{?(\w+)\}?$")
-_PLACEHOLDER = re.compile(r"\{\{.*?\}\}|\$\{[^}]*\}|\{\w+\}")
-_SECTION = re.compile(r"^\[(\w+)\]|^---", re.MULTILINE)
+_LINE = pattern(r"^[ \t]*(?P<key>option\.[\w.-]+|engine)[ \t]*[=:][ \t]*(?P<value>[^\r\n]*?)[ \t]*\r?$", re.MULTILINE)
+_VARIABLE = pattern(r"\$\{?(\w+)\}?$")
+_PLACEHOLDER = pattern(r"\{\{.*?\}\}|\$\{[^}]*\}|\{\w+\}")
+_SECTION = pattern(r"^\[(\w+)\]|^---", re.MULTILINE)
 
 
 def extract(source: SourceFile, follow: Follower | None = None) -> Extraction:

@@ -33,15 +33,16 @@ from lint_vllm.extract.python_values import (
 from lint_vllm.extract.python_wrappers import Wrapper, wrapper_of
 from lint_vllm.extract.structure import Leaf, Map, Pair, Seq, Tree
 from lint_vllm.launch import Deployment, EnvVar, GpuRequest, Hint, Image, Launch, Setting, Word
+from lint_vllm.patterns import pattern
 from lint_vllm.source import SourceFile, Span, Text
 
 ENGINES = frozenset({"LLM", "EngineArgs", "AsyncEngineArgs"})
 _PACKAGES = frozenset({"vllm", "vllm_omni"})
 """A component of the module path; libraries re-export vLLM's classes under it (``verl.third_party.vllm``)."""
-_CONFIG = re.compile(r"vllm\.(?:\w+\.)*\w+Config")
+_CONFIG = pattern(r"vllm\.(?:\w+\.)*\w+Config")
 """Classes of which an object stands for a dict of its fields."""
 _POSITIONAL = {"LLM": ("model", "tokenizer"), "EngineArgs": ("model",), "AsyncEngineArgs": ("model",)}
-_RUNNERS = re.compile(
+_RUNNERS = pattern(
     r"(?:subprocess\.(?:run|Popen|call|check_call|check_output|getoutput|getstatusoutput)|os\.(?:system|popen|exec\w+|spawn\w+|posix_spawnp?)"
     r"|asyncio\.(?:subprocess\.)?create_subprocess_(?:exec|shell)|anyio\.(?:run_process|open_process)|pexpect\.spawn\w*|pty\.spawn"
     r"|psutil\.Popen|multiprocessing\.Process|get_ipython\.system|modal\.Sandbox\.create|sky\.Task|sh\.\w+)$"
@@ -95,18 +96,18 @@ _SCRIPT_KEYWORDS = frozenset(
         "arguments",
     ]
 )
-_SILENT_CALLS = re.compile(
+_SILENT_CALLS = pattern(
     r"(?:.*\.)?(?:print|info|debug|warning|warn|error|exception|critical|log|echo|format|pprint|dumps|dump|len|isinstance|str|repr"
     r"|assert\w*|parametrize|join|add_argument|Mock|MagicMock|patch|setattr|raises|match|search|startswith|index|markdown|success|secho|style|rule)$"
 )
-_PINNED = re.compile(r"vllm(?:\[[^\]]*\])?\s*(?:==|===|~=|>=)\s*v?(\d[\w.+!-]*)")
-_INSTANCE = re.compile(r"ml\.(?:g|p|inf|trn)\d\w*\.(?:\d*x?large|metal)")
-_PIN_COMMENT = re.compile(r"^#.*?[\"']vllm(?:\[[^\]]*\])?\s*==\s*(\d[\w.+!-]*)", re.MULTILINE)
-_TEST_FILE = re.compile(r"(?:^|/)unit(?:_?tests?)?/|(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.py$")
+_PINNED = pattern(r"vllm(?:\[[^\]]*\])?\s*(?:==|===|~=|>=)\s*v?(\d[\w.+!-]*)")
+_INSTANCE = pattern(r"ml\.(?:g|p|inf|trn)\d\w*\.(?:\d*x?large|metal)")
+_PIN_COMMENT = pattern(r"^#.*?[\"']vllm(?:\[[^\]]*\])?\s*==\s*(\d[\w.+!-]*)", re.MULTILINE)
+_TEST_FILE = pattern(r"(?:^|/)unit(?:_?tests?)?/|(?:^|/)(?:test_[^/]*|[^/]*_test|conftest)\.py$")
 """Lists and dicts of a test are mostly made up; what it runs is real."""
 
 
-_WORTH = re.compile(
+_WORTH = pattern(
     r"\b(?:LLM|VLLM|Vllm|vLLM|LLMConfig|serve|serving|simple_evaluate|docker|image)\b|EngineArgs|ProcessorConfig|entrypoints|OPTION_|SM_VLLM_"
     r"|option\.|vllm[-_]openai|vllm[-_]serve|\.vllm\(|run_batch|[\"']vllm|vllm (?:bench|run-batch)|\bLLM as\b"
 )
@@ -139,7 +140,7 @@ def read_program(text: Text, finder: Finder) -> Iterator[Unreadable]:
     finder.reader.finish()
 
 
-_TOP = re.compile(r"^(?=[^\s#)\]}'\"])(?!(?:else|elif|except|finally|case)\b)", re.MULTILINE)
+_TOP = pattern(r"^(?=[^\s#)\]}'\"])(?!(?:else|elif|except|finally|case)\b)", re.MULTILINE)
 MAX_REPAIRS = 5
 
 
@@ -729,7 +730,7 @@ def starts_vllm(many: Many) -> bool:
     return bool(docker) and any("vllm" in v for v in values)
 
 
-_SCRIPT_HEAD = re.compile(
+_SCRIPT_HEAD = pattern(
     r"\s*(?:#!|(?:exec |nohup |sudo |env |cd |export |source |set -)|(?:\w+=\S* )*vllm serve|(?:docker|podman) run|\S*python3? -m vllm)"
 )
 
@@ -768,7 +769,7 @@ def tree_of(value: Value) -> Tree:
     return Leaf(word_of(value), None if literal is MISSING else literal)
 
 
-_MODAL_GPU = re.compile(r"([A-Za-z][\w-]*?)[!+]?(?::(\d+))?$")
+_MODAL_GPU = pattern(r"([A-Za-z][\w-]*?)[!+]?(?::(\d+))?$")
 
 
 def _surroundings_of(decorators: Iterable[Value]) -> _Surroundings:

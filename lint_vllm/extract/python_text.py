@@ -13,15 +13,16 @@ import warnings
 from dataclasses import field
 
 from lint_vllm.frozen import dataclass
+from lint_vllm.patterns import pattern
 from lint_vllm.source import Text
 
 MAX_CODE = 2_000_000
 """Characters of Python that are parsed; a longer text is data."""
 
-_LINE_BREAK = re.compile(r"\r\n|\r|\n")
-_SKIPPED = re.compile(r"(?:[ \t\f\r\n]+|\\\r?\n|#[^\r\n]*)*")
-_OPENING = re.compile(r"([A-Za-z]{0,2})('''|\"\"\"|'|\")")
-_ESCAPE = re.compile(
+_LINE_BREAK = pattern(r"\r\n|\r|\n")
+_SKIPPED = pattern(r"(?:[ \t\f\r\n]+|\\\r?\n|#[^\r\n]*)*")
+_OPENING = pattern(r"([A-Za-z]{0,2})('''|\"\"\"|'|\")")
+_ESCAPE = pattern(
     r"\\(?:(\r\n|\n|\r)|([\\'\"abfnrtv])|([0-7]{1,3})|x([0-9a-fA-F]{2})|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|N\{([^}]*)\})"
 )
 _SIMPLE = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}

@@ -12,6 +12,7 @@ from typing import TypeAlias
 
 from lint_vllm.frozen import dataclass
 from lint_vllm.launch import EnvVar, Word
+from lint_vllm.patterns import pattern
 from lint_vllm.source import Span, Text
 
 Lookup: TypeAlias = "Callable[[str], Word | str]"
@@ -20,8 +21,8 @@ Lookup: TypeAlias = "Callable[[str], Word | str]"
 MAX_DEPTH = 8
 MAX_VALUE = 100_000
 
-_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
-_KUBERNETES = re.compile(r"\$\$|\$\(([A-Za-z_.][-A-Za-z0-9_.]*)\)")
+_NAME = pattern(r"[A-Za-z_][A-Za-z0-9_]*")
+_KUBERNETES = pattern(r"\$\$|\$\(([A-Za-z_.][-A-Za-z0-9_.]*)\)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,7 +184,7 @@ def value_of(env: Mapping[str, EnvVar], name: str) -> Word | str:
     return variable.value
 
 
-_ATOM = re.compile(r"\$?\{\{.*?\}\}|\{%.*?%\}|\$\{[^}\s]*\}", re.DOTALL)
+_ATOM = pattern(r"\$?\{\{.*?\}\}|\{%.*?%\}|\$\{[^}\s]*\}", re.DOTALL)
 _IN_DOUBLE = frozenset('"\\$`\n')
 
 

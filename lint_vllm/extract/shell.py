@@ -36,6 +36,7 @@ from lint_vllm.extract.shell_values import (
 )
 from lint_vllm.extract.slurm import job_context
 from lint_vllm.launch import Deployment, EnvVar, Hint, Launch, Word
+from lint_vllm.patterns import pattern
 from lint_vllm.source import SourceFile, Span, Text
 
 if TYPE_CHECKING:
@@ -121,7 +122,7 @@ def launches_in_named_script(name: Word, arguments: Sequence[Word], context: Con
     return run_script(masked(Text.of(source)), context.deeper(source=source, block=None, site=""), tuple(arguments))
 
 
-_WORTH = re.compile(r"vllm|lm[_-]eval|docker|podman|\$|--model|serve|\.sh\b", re.IGNORECASE)
+_WORTH = pattern(r"vllm|lm[_-]eval|docker|podman|\$|--model|serve|\.sh\b", re.IGNORECASE)
 
 
 def _worth_reading(value: str) -> bool:
@@ -142,7 +143,7 @@ def _parser() -> Parser:
     return Parser(Language(tree_sitter_bash.language()))
 
 
-_WIDE = re.compile(r"[^\x00-\x7f]")
+_WIDE = pattern(r"[^\x00-\x7f]")
 
 
 class _Places:
@@ -1124,11 +1125,11 @@ def _without_last_newline(pieces: Pieces) -> Pieces:
     return (*pieces[:-1], replace(last, text=last.text[: len(last.text.value.rstrip("\n"))]))
 
 
-_EMPTY_DEFAULT = re.compile(r"\$\{\w+:?-(?:''|\"\")?\}")
-_EMPTY_TEST = re.compile(
+_EMPTY_DEFAULT = pattern(r"\$\{\w+:?-(?:''|\"\")?\}")
+_EMPTY_TEST = pattern(
     r"(?:-z|! -n)\s+\"?\$\{?([A-Za-z_]\w*)(?::?[-+][^}]*)?\}?\"?|\"\$\{?([A-Za-z_]\w*)(?::?-)?\}?\"\s*==?\s*(?:\"\"|'')"
 )
-_FILLED_TEST = re.compile(r"-n\s+\"?\$\{?([A-Za-z_]\w*)(?::?[-+][^}]*)?\}?\"?")
+_FILLED_TEST = pattern(r"-n\s+\"?\$\{?([A-Za-z_]\w*)(?::?[-+][^}]*)?\}?\"?")
 
 _TRANSPARENT = frozenset({"program", "compound_statement", "do_group", "else_clause"})
 _STATEMENTS: dict[str, Callable[[_Run, Node], bool]] = {

@@ -16,16 +16,17 @@ from dataclasses import field, replace
 
 from lint_vllm.frozen import dataclass
 from lint_vllm.launch import EnvVar, Word
+from lint_vllm.patterns import pattern
 from lint_vllm.source import Span, Text
 
 _FIRST_PRIVATE = 0xF0000
 _LAST_PRIVATE = 0xFFFFD
-_BLANK = re.compile(r"\s")
-_PRIVATE = re.compile("[\U000f0000-\U000ffffd]")
+_BLANK = pattern(r"\s")
+_PRIVATE = pattern("[\U000f0000-\U000ffffd]")
 _BLANKS = " \t\r\n"
-_NAME = re.compile(r"[A-Za-z_]\w*", re.ASCII)
-_BRACED = re.compile(r"([!#]?)([A-Za-z_]\w*|\d+|[@*#?$!-])(?:\[([^\]]*)\])?(.*)", re.ASCII | re.DOTALL)
-_OPERATOR = re.compile(r":?[-=+?]|##?|%%?|//?|\^\^?|,,?|:|@")
+_NAME = pattern(r"[A-Za-z_]\w*", re.ASCII)
+_BRACED = pattern(r"([!#]?)([A-Za-z_]\w*|\d+|[@*#?$!-])(?:\[([^\]]*)\])?(.*)", re.ASCII | re.DOTALL)
+_OPERATOR = pattern(r":?[-=+?]|##?|%%?|//?|\^\^?|,,?|:|@")
 _ESCAPES = {"n": "\n", "t": "\t", "r": "\r", "a": "\a", "b": "\b", "f": "\f", "v": "\v", "e": "\x1b", "E": "\x1b"}
 
 
@@ -213,16 +214,16 @@ class Script:
         return cls(Text.join(parts, empty), holes, optional, spliced)
 
 
-_TEMPLATE = re.compile(
+_TEMPLATE = pattern(
     r"\$\{[A-Za-z_][\w-]*(?:\.[\w-]+)+\}|\$?\{\{(?:(?!\}\}).){0,4000}\}\}|\{%(?:(?!%\}).){0,4000}%\}|(?<!\$)\{#(?:(?!#\})[^\n])*#\}"
     r"|<[A-Za-z_][\w.:/-]*(?: [\w.:/-]+){0,5}>(?![\w&|;(])|(?<!\S)(?:\.\.\.|\u2026)(?![^\s\"'])",
     re.DOTALL,
 )
-_MAY_HOLD = re.compile(r"\{[{%#]|\$\{[\w-]+\.|<[A-Za-z_]|\.\.\.|\u2026")
-_CONTROL = re.compile(
+_MAY_HOLD = pattern(r"\{[{%#]|\$\{[\w-]+\.|<[A-Za-z_]|\.\.\.|\u2026")
+_CONTROL = pattern(
     r"(?:\{\{-?\s*|\{%[-+]?\s*)(/\*|if|else|elif|elseif|end|endif|endfor|endwith|range|for|with|define|block|set|include\s+\"[^\"]*checksum)\b|\{#"
 )
-_ASSIGNS = re.compile(r"\{\{-?\s*(?:\$\w+\s*:?=|/\*)")
+_ASSIGNS = pattern(r"\{\{-?\s*(?:\$\w+\s*:?=|/\*)")
 
 
 def masked(text: Text, placeholders: bool = True) -> Script:

@@ -9,13 +9,14 @@ from dataclasses import replace
 from lint_vllm.extract.context import Context
 from lint_vllm.frozen import dataclass
 from lint_vllm.launch import Deployment, GpuRequest, Hint, Word
+from lint_vllm.patterns import pattern
 from lint_vllm.source import Span, Text
 
-_DIRECTIVE = re.compile(r"^[ \t]*#SBATCH[ \t]+(.+?)[ \t]*(?:[ \t]#.*)?\r?$", re.MULTILINE)
-_OPTION = re.compile(r"(--[\w-]+|-[A-Za-z])(?:[= \t]*(?P<value>\"[^\"]*\"|'[^']*'|[^\s-]\S*))?")
+_DIRECTIVE = pattern(r"^[ \t]*#SBATCH[ \t]+(.+?)[ \t]*(?:[ \t]#.*)?\r?$", re.MULTILINE)
+_OPTION = pattern(r"(--[\w-]+|-[A-Za-z])(?:[= \t]*(?P<value>\"[^\"]*\"|'[^']*'|[^\s-]\S*))?")
 _SHORT = {"-N": "--nodes", "-n": "--ntasks", "-G": "--gpus", "-p": "--partition", "-C": "--constraint", "-J": "--job-name"}
-_GRES = re.compile(r"(?:gres/)?gpu(?:[:=](?P<type>[A-Za-z][\w.-]*))?(?:[:=](?P<count>\d+))?(?:,|\(|$)")
-_GPUS = re.compile(r"(?:(?P<type>[A-Za-z][\w.-]*):)?(?P<count>\d+)?$")
+_GRES = pattern(r"(?:gres/)?gpu(?:[:=](?P<type>[A-Za-z][\w.-]*))?(?:[:=](?P<count>\d+))?(?:,|\(|$)")
+_GPUS = pattern(r"(?:(?P<type>[A-Za-z][\w.-]*):)?(?P<count>\d+)?$")
 
 
 @dataclass(frozen=True, slots=True)

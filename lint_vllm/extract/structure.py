@@ -19,6 +19,7 @@ from lint_vllm.extract.processes import Process, launches_of
 from lint_vllm.extract.shell_values import part, pieces_of
 from lint_vllm.frozen import dataclass
 from lint_vllm.launch import ByteSize, Deployment, EnvVar, GpuRequest, Hint, Image, Launch, Word
+from lint_vllm.patterns import pattern
 from lint_vllm.source import Span, Text
 
 
@@ -100,8 +101,8 @@ SCRIPT = (
 _SCRIPT_KEYS = frozenset(n.replace("_", "").replace("-", "").lower() for n in (*SCRIPT, *COMMAND, *ARGUMENTS))
 _TASKS = frozenset({"scripts", "tasks", "commands", "targets", "recipes"})
 """Mappings from a name to the command line that it runs."""
-_SCRIPT_NAME = re.compile(r"(?:command|cmd|script|entrypoint|user_?data)s?$", re.IGNORECASE)
-_MEMORY_LIMIT = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgtKMGT]i?)?[bB]?$")
+_SCRIPT_NAME = pattern(r"(?:command|cmd|script|entrypoint|user_?data)s?$", re.IGNORECASE)
+_MEMORY_LIMIT = pattern(r"(\d+(?:\.\d+)?)\s*([kmgtKMGT]i?)?[bB]?$")
 
 
 def launches_in(tree: Tree, context: Context, key: str = "") -> list[Launch]:
@@ -495,7 +496,7 @@ def script_launches(leaf: Leaf, context: Context, sure: bool = True) -> list[Lau
     return word_launches(leaf.word, context, sure)
 
 
-_COMMAND_LINE = re.compile(r"\s*(?:exec |nohup |sudo |env )?(?:vllm serve|(?:docker|podman) run|python3? -m vllm)")
+_COMMAND_LINE = pattern(r"\s*(?:exec |nohup |sudo |env )?(?:vllm serve|(?:docker|podman) run|python3? -m vllm)")
 
 
 def word_launches(word: Word, context: Context, sure: bool = True) -> list[Launch]:

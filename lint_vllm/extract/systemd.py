@@ -13,10 +13,11 @@ from lint_vllm.extract.context import Context, Extraction, Follower
 from lint_vllm.extract.shell_values import Expander, Piece, Scope, Script, ShellWord, masked, outer_values, word_of, words_in
 from lint_vllm.frozen import dataclass
 from lint_vllm.launch import Deployment, EnvVar, GpuRequest, Launch, Word
+from lint_vllm.patterns import pattern
 from lint_vllm.source import SourceFile, Span, Text
 
-_SECTION = re.compile(r"^\s*\[(\w[\w-]*)\]\s*$")
-_KEY = re.compile(r"^[ \t]*([A-Za-z][\w-]*)[ \t]*=[ \t]*")
+_SECTION = pattern(r"^\s*\[(\w[\w-]*)\]\s*$")
+_KEY = pattern(r"^[ \t]*([A-Za-z][\w-]*)[ \t]*=[ \t]*")
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,20 +2,20 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass, field
 
 from lint_vllm.extract.structure import Leaf, Map, Pair, Seq, Tree
 from lint_vllm.launch import Word
+from lint_vllm.patterns import pattern
 from lint_vllm.source import Text
 
 MAX_DEPTH = 60
 
-_SPACE = re.compile(r"(?:[ \t\r\n]+|#[^\n]*)*")
-_KEY = re.compile(r"[ \t]*(?:([A-Za-z0-9_-]+)|\"([^\"\n]*)\"|'([^'\n]*)')[ \t]*")
-_TABLE = re.compile(r"[ \t]*\[{1,2}([^\]\n]+)\]{1,2}[ \t]*(?:#[^\n]*)?(?:\r?\n|$)")
-_ATOM = re.compile(r"[^\s,\]}#]+")
-_ESCAPE = re.compile(r"\\(?:([btnfr\"\\e])|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|[ \t]*\r?\n\s*)")
+_SPACE = pattern(r"(?:[ \t\r\n]+|#[^\n]*)*")
+_KEY = pattern(r"[ \t]*(?:([A-Za-z0-9_-]+)|\"([^\"\n]*)\"|'([^'\n]*)')[ \t]*")
+_TABLE = pattern(r"[ \t]*\[{1,2}([^\]\n]+)\]{1,2}[ \t]*(?:#[^\n]*)?(?:\r?\n|$)")
+_ATOM = pattern(r"[^\s,\]}#]+")
+_ESCAPE = pattern(r"\\(?:([btnfr\"\\e])|u([0-9a-fA-F]{4})|U([0-9a-fA-F]{8})|[ \t]*\r?\n\s*)")
 _SIMPLE = {"b": "\b", "t": "\t", "n": "\n", "f": "\f", "r": "\r", "e": "\x1b", '"': '"', "\\": "\\"}
 
 

@@ -15,6 +15,7 @@ from lint_vllm.extract.context import MAX_DEPTH
 from lint_vllm.extract.visit import Visit
 from lint_vllm.extract.yaml_nodes import Mapping, Node, Pair, Scalar, Sequence
 from lint_vllm.launch import Deployment, EnvVar, GpuRequest, Hint, Launch, Word
+from lint_vllm.patterns import pattern
 from lint_vllm.source import Text
 
 _SCRIPTS = (
@@ -30,9 +31,9 @@ _SCRIPTS = (
     "customCommand",
     "start_command",
 )
-_SCRIPT_KEY = re.compile(r"(?:ansible\.builtin\.|community\.\w+\.)?(?:shell|command|raw|script)$")
+_SCRIPT_KEY = pattern(r"(?:ansible\.builtin\.|community\.\w+\.)?(?:shell|command|raw|script)$")
 _ENVIRONMENTS = ("env", "envs", "environment", "variables", "vars", "env_vars", "secrets")
-_SAYS_LAUNCH = re.compile(r"vllm|api_server", re.I)
+_SAYS_LAUNCH = pattern(r"vllm|api_server", re.I)
 
 
 def tasks(node: Mapping, visit: Visit) -> list[Launch]:
@@ -107,7 +108,7 @@ def command_of(scalar: Scalar) -> Text:
     return Text.join([*parts, command[at:]], command[:0]) if parts else command
 
 
-_INDENTED_OPTION = re.compile(r"(?<!\\)\n(?=[ \t]+(?:-{1,2}[A-Za-z]|['\"]\{))")
+_INDENTED_OPTION = pattern(r"(?<!\\)\n(?=[ \t]+(?:-{1,2}[A-Za-z]|['\"]\{))")
 
 
 def script_of(pair: Pair) -> Text | None:
@@ -127,7 +128,7 @@ def script_of(pair: Pair) -> Text | None:
     return Text.join(parts) if parts else None
 
 
-_GITHUB_ENV = re.compile(r"\$\{\{\s*env\.(\w+)\s*\}\}")
+_GITHUB_ENV = pattern(r"\$\{\{\s*env\.(\w+)\s*\}\}")
 
 
 def with_workflow_environment(script: Text, env: dict[str, EnvVar]) -> Text:

@@ -19,6 +19,7 @@ from lint_vllm.extract.registry import TELLTALE, WRAPPINGS
 from lint_vllm.extract.visit import Recogniser, Visit, children
 from lint_vllm.extract.yaml_nodes import Mapping, Node, Page, Scalar, Sequence, parse
 from lint_vllm.launch import Launch
+from lint_vllm.patterns import pattern
 from lint_vllm.source import SourceFile, Span, Text
 
 if TYPE_CHECKING:
@@ -214,16 +215,16 @@ def _is_test_suite(document: Node) -> bool:
     return isinstance(document, Mapping) and "tests" in document and ("suite" in document or "templates" in document)
 
 
-_WORTH = re.compile(TELLTALE.pattern.decode() + r"|--[a-z]|kv[-_]?transfer|speculative|(?<=[\s,\[{:-])\*[\w-]", re.IGNORECASE)
+_WORTH = pattern(TELLTALE.pattern.decode() + r"|--[a-z]|kv[-_]?transfer|speculative|(?<=[\s,\[{:-])\*[\w-]", re.IGNORECASE)
 """The signs of a launch: names, options; and aliases, since what they stand for lies elsewhere."""
-_LAUNCH = re.compile(r"vllm|gpu[-_]memory[-_]util|max[-_]model[-_]len|tensor[-_]parallel|engine_kwargs|model_loading_config", re.I)
-_SCRIPT_KEY = re.compile(
+_LAUNCH = pattern(r"vllm|gpu[-_]memory[-_]util|max[-_]model[-_]len|tensor[-_]parallel|engine_kwargs|model_loading_config", re.I)
+_SCRIPT_KEY = pattern(
     r"^(?:.*[._-])?(?:run|script|scripts|command|commands|cmd|cmds|args|arguments|entrypoint|exec|execstart|shell|bash|sh|start|launch|serve"
     r"|setup|startup|entry|install|server_cmd(?:_template)?|before_script|after_script|user[_-]?data|startup[_-]script)$"
     r"|(?:command|cmd|script|entrypoint|user_?data)s?$|\.(?:sh|bash|slurm|sbatch)$",
     re.I,
 )
-_PROSE_KEY = re.compile(
+_PROSE_KEY = pattern(
     r"^(?:description|summary|title|help|message|msg|notes?|readme|placeholder|label|text|body|comment|doc|docs)$", re.I
 )
 
@@ -245,7 +246,7 @@ def reader_of(node: Scalar, visit: Visit) -> Callable[[Text, Context], list[Laun
     return None
 
 
-_YAML_START = re.compile(r"(?:---\s*\n|(?:#[^\n]*\n)*\s*(?:- (?=op:|path:))?[A-Za-z_][\w.-]*:(?:[ \t]*\n|[ \t]+\S))")
+_YAML_START = pattern(r"(?:---\s*\n|(?:#[^\n]*\n)*\s*(?:- (?=op:|path:))?[A-Za-z_][\w.-]*:(?:[ \t]*\n|[ \t]+\S))")
 
 
 def _shell(text: Text, context: Context) -> list[Launch]:

@@ -18,6 +18,7 @@ from lint_vllm.extract.context import Unreadable
 from lint_vllm.extract.masking import Masked, mask
 from lint_vllm.frozen import dataclass
 from lint_vllm.launch import Word
+from lint_vllm.patterns import pattern
 from lint_vllm.source import SourceFile, Span, Text
 
 MAX_CHARACTERS = 4_000_000
@@ -272,7 +273,7 @@ class Page:
 
 
 _FILTERS = r"(?:\|\s*(?:s?quote|toString|to_json|string|int(?:64)?|trim|default(?:\s+(?:\"[^\"\n]*\"|[\w.]+)|\([^()\n]*\)))\s*)*"
-_VALUE_TAG = re.compile(
+_VALUE_TAG = pattern(
     r"\{\{-?\s*(?:\$?\.Values\.|\.(?=[A-Z][A-Z0-9_]*\b))?(?P<path>[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)*)\s*" + _FILTERS + r"-?\}\}"
 )
 """A tag that only names a value: ``.Values.model | quote`` (Helm), ``vllm_model | default('x')`` (Jinja), ``.MODEL`` (Taskfile)."""
@@ -314,9 +315,9 @@ def parse(origin: Text) -> Page:
     return page
 
 
-_DEFINITION = re.compile(r"^kind:[ \t]+CustomResourceDefinition[ \t]*$", re.MULTILINE)
-_DOCUMENT = re.compile(r"^---(?=\s|$)", re.MULTILINE)
-_INNER_COLON = re.compile(r"(?<=[\w./)}-]):(?=[\w/.$({-])")
+_DEFINITION = pattern(r"^kind:[ \t]+CustomResourceDefinition[ \t]*$", re.MULTILINE)
+_DOCUMENT = pattern(r"^---(?=\s|$)", re.MULTILINE)
+_INNER_COLON = pattern(r"(?<=[\w./)}-]):(?=[\w/.$({-])")
 
 
 def _document_ranges(text: str) -> Iterator[tuple[int, int]]:
@@ -538,7 +539,7 @@ class _Builder:
             frame.key = None
 
 
-_PROPERTIES = re.compile(r"(?:[&!][^\s,\[\]{}]*(?:[ \t]+|(?=[\r\n,\[\]{}])|$)(?:[ \t]*(?:#[^\r\n]*)?(?:\r\n?|\n)[ \t]*)*)+")
+_PROPERTIES = pattern(r"(?:[&!][^\s,\[\]{}]*(?:[ \t]+|(?=[\r\n,\[\]{}])|$)(?:[ \t]*(?:#[^\r\n]*)?(?:\r\n?|\n)[ \t]*)*)+")
 
 
 # Decoding of scalars ------------------------------------------------------------------------------------------------------
@@ -628,7 +629,7 @@ def _restore(scalar: Scalar, value: str, out: _Out) -> Text:
     )
 
 
-_BREAK = re.compile(r"\r\n|\n|\r")
+_BREAK = pattern(r"\r\n|\n|\r")
 _SIMPLE = {
     "0": "\0", "a": "\a", "b": "\b", "t": "\t", "\t": "\t", "n": "\n", "v": "\v", "f": "\f", "r": "\r", "e": "\x1b", " ": " ",
     '"': '"', "/": "/", "\\": "\\", "N": "\x85", "_": "\xa0", "L": "\u2028", "P": "\u2029",
@@ -704,7 +705,7 @@ def _escape(text: str, at: int, end: int, out: _Out) -> int:
     return at + 2
 
 
-_HEADER = re.compile(r"[|>]([-+]?)([1-9]?)([-+]?)[^\r\n]*(?:\r\n|\n|\r|$)")
+_HEADER = pattern(r"[|>]([-+]?)([1-9]?)([-+]?)[^\r\n]*(?:\r\n|\n|\r|$)")
 
 
 def _block(text: str, scalar: Scalar) -> _Out:
@@ -735,7 +736,7 @@ def _block_lines(text: str, at: int, end: int) -> list[tuple[int, int, int, int]
     ]
 
 
-_LINE = re.compile(r"( *)([^\r\n]*)(?:\r\n|\n|\r|$)")
+_LINE = pattern(r"( *)([^\r\n]*)(?:\r\n|\n|\r|$)")
 
 
 def _block_with(text: str, scalar: Scalar, lines: list[tuple[int, int, int, int]], indent: int, chomp: str) -> _Out:
@@ -776,8 +777,8 @@ def _block_with(text: str, scalar: Scalar, lines: list[tuple[int, int, int, int]
 # Typed values -------------------------------------------------------------------------------------------------------------
 
 _BOOLEANS = {"yes": True, "no": False, "true": True, "false": False, "on": True, "off": False}
-_INTEGER = re.compile(r"[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0[0-7_]*|[1-9][0-9_]*)$")
-_FLOAT = re.compile(
+_INTEGER = pattern(r"[-+]?(?:0b[01_]+|0x[0-9a-fA-F_]+|0[0-7_]*|[1-9][0-9_]*)$")
+_FLOAT = pattern(
     r"[-+]?(?:[0-9][0-9_]*\.[0-9_]*(?:[eE][-+][0-9]+)?|\.[0-9][0-9_]*(?:[eE][-+][0-9]+)?|\.(?:inf|Inf|INF))$|\.(?:nan|NaN|NAN)$"
 )
 

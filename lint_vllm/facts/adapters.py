@@ -11,12 +11,11 @@ from lint_vllm.arguments.model import ArgumentSet
 from lint_vllm.facts import Facts
 from lint_vllm.facts.models import mounts_of
 from lint_vllm.frozen import dataclass
+from lint_vllm.patterns import pattern
 
-_REQUEST = re.compile(r"LoRARequest\(\s*(?P<args>[^()]{1,500})\)")
-_CONSTANT = re.compile(
-    r"""^(?P<name>[A-Za-z_]\w*)\s*(?::[^=\n]+)?=\s*(?P<quote>["'])(?P<text>[^"'\\\n]*)(?P=quote)""", re.MULTILINE
-)
-_TEXT = re.compile(r"""(?P<quote>["'])(?P<text>(?:(?!(?P=quote))[^\\\n])*)(?P=quote)""")
+_REQUEST = pattern(r"LoRARequest\(\s*(?P<args>[^()]{1,500})\)")
+_CONSTANT = pattern(r"""^(?P<name>[A-Za-z_]\w*)\s*(?::[^=\n]+)?=\s*(?P<quote>["'])(?P<text>[^"'\\\n]*)(?P=quote)""", re.MULTILINE)
+_TEXT = pattern(r"""(?P<quote>["'])(?P<text>(?:(?!(?P=quote))[^\\\n])*)(?P=quote)""")
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,16 +17,17 @@ from lint_vllm.facts.card import Card
 from lint_vllm.frozen import dataclass
 from lint_vllm.known import Unknown
 from lint_vllm.packaged import data_text
+from lint_vllm.patterns import pattern
 
 _LONGEST_NAME = 200
-_NOISE = re.compile(
+_NOISE = pattern(
     r"nvidia|geforce|tesla|quadro|amd|instinct|radeon|intel|arc|graphics|gpus?|gen(?:eration)?|card|corp(?:oration)?|r|tm|the"
     r"|accelerator|hbm(?:2e?|3e?)?|oam|ac|jetson|devices|class|mod(?:ified)?|mig|wsl2?|windows"
 )
 _FORMS = {"sxm": "sxm", "sxm2": "sxm", "sxm4": "sxm", "sxm5": "sxm", "sxm6": "sxm", "pcie": "pcie", "pci": "pcie", "nvl": "nvl"}
-_MEMORY = re.compile(r"(\d+(?:\.\d+)?)\s*(?:gb|gib|g)(?![a-z0-9])")
-_COUNT = re.compile(r"^\s*\d{1,2}\s*[x*×]\s*(?=[a-z0-9])|(?:(?<=[\s\d])[x×]\s*\d{1,2}|\s*:\s*\d{1,3})\s*$")
-_PROFILE = re.compile(r"(\d+)g\.(\d+)gb(?:\.me|\+me)?")
+_MEMORY = pattern(r"(\d+(?:\.\d+)?)\s*(?:gb|gib|g)(?![a-z0-9])")
+_COUNT = pattern(r"^\s*\d{1,2}\s*[x*×]\s*(?=[a-z0-9])|(?:(?<=[\s\d])[x×]\s*\d{1,2}|\s*:\s*\d{1,3})\s*$")
+_PROFILE = pattern(r"(\d+)g\.(\d+)gb(?:\.me|\+me)?")
 
 
 @dataclass(frozen=True, slots=True)

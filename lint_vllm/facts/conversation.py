@@ -13,8 +13,9 @@ from typing import Any, Literal, cast
 
 from lint_vllm.frozen import dataclass
 from lint_vllm.packaged import data_text
+from lint_vllm.patterns import pattern
 
-_QUANTIZED = re.compile(r"[-_.](?:fp8|awq|gptq|int[48]|w\d+a\d+|nvfp4|bnb|4bit|8bit|quantized|dynamic)\b.*\Z", re.IGNORECASE)
+_QUANTIZED = pattern(r"[-_.](?:fp8|awq|gptq|int[48]|w\d+a\d+|nvfp4|bnb|4bit|8bit|quantized|dynamic)\b.*\Z", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,10 @@ from __future__ import annotations
 import re
 
 from lint_vllm.known import Known
+from lint_vllm.patterns import pattern
 from lint_vllm.source import SourceFile
 
-_STATED = re.compile(
+_STATED = pattern(
     r"""(?:\b(?:nvidia-(?:driver|headless|utils|dkms|open|kernel-open)(?:-no-dkms|-dkms|-kernel-source)?-"""
     r"""|cuda-drivers-(?:fabricmanager-)?|NVIDIA-Linux-x86_64-|(?:nvidia|host)[ ]driver(?:[ ]version)?[ :=]+v?"""
     r"""|driver:[ \t]*\r?\n(?:[ \t][^\n]*\n){0,5}?[ \t]+version:\s*["']?)"""

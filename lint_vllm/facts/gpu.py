@@ -19,6 +19,7 @@ from lint_vllm.facts.hints import Reading, find, hints_in_text, read
 from lint_vllm.facts.images import image_facts
 from lint_vllm.known import Fact, Known, Unknown
 from lint_vllm.launch import GpuRequest, Hint, Launch
+from lint_vllm.patterns import pattern
 from lint_vllm.settings import Stated
 from lint_vllm.source import SourceFile, Span
 
@@ -27,7 +28,7 @@ LOCAL = "local"
 """``--gpu local``: the cards of the machine that lint-vllm runs on, as its own nvidia-smi lists them."""
 NO_COUNT = "GPU count unknown; set `gpu-count`"
 
-_PROSE = re.compile(
+_PROSE = pattern(
     r"(?<![\w./:-])(?:(?P<count>\d{1,2})[ \t]?[x×][ \t]?)?"
     r"(?P<name>(?:NVIDIA|Nvidia|AMD|Tesla|GeForce)?[ -]?(?:GeForce |Tesla |Instinct )?"
     r"(?:(?:A100|H100|H200|H20|B200|B300|GB200|GB300|GH200|L40S|L40|L20|L4|A10G|A10|A16|A30|A40|T4|V100|GB10)"
@@ -45,7 +46,7 @@ _PLAIN_WORDS = frozenset(
         "sized target targets the this tuned two using values vllm vram we with x",
     )
 )
-_COMMENT_MARK = re.compile(r"(?:^[ \t]*(?:#+|//)|[ \t](?:#|//)(?=[ \t]))[ \t]*(?P<words>[^\r\n]*)", re.MULTILINE)
+_COMMENT_MARK = pattern(r"(?:^[ \t]*(?:#+|//)|[ \t](?:#|//)(?=[ \t]))[ \t]*(?P<words>[^\r\n]*)", re.MULTILINE)
 
 
 def resolve_gpu(launch: Launch, options: Stated, comments: CommentFacts, settings: Stated) -> tuple[Fact[Card], Fact[int]]:

@@ -18,11 +18,12 @@ from lint_vllm.facts.card import Card
 from lint_vllm.frozen import dataclass
 from lint_vllm.launch import Hint
 from lint_vllm.packaged import data_text
+from lint_vllm.patterns import pattern
 from lint_vllm.source import SourceFile, Span
 
 _SUFFIXES = {"yaml": (".yaml", ".yml", ".tpl", ".gotmpl", ".j2", ".jinja"), "py": (".py", ".ipynb"), "ipynb": (".ipynb",)}
-_EXPRESSION = re.compile(r"^(?P<lead>[ \t]*(?:-[ \t]+)?)(?:key|labelKey)[ \t]*:[ \t]*[\"']?(?P<key>[\w./-]+)", re.MULTILINE)
-_ITEM = re.compile(r"[\w.:!+-]+")
+_EXPRESSION = pattern(r"^(?P<lead>[ \t]*(?:-[ \t]+)?)(?:key|labelKey)[ \t]*:[ \t]*[\"']?(?P<key>[\w./-]+)", re.MULTILINE)
+_ITEM = pattern(r"[\w.:!+-]+")
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,6 @@ from __future__ import annotations
 import importlib.util
 import json
 import os
-import re
 import threading
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -18,13 +17,14 @@ from urllib.parse import urlsplit
 
 from lint_vllm.facts.repository import MAX_CONFIG, hub_cache
 from lint_vllm.known import Fact, Known, Unknown
+from lint_vllm.patterns import pattern
 
 DEFAULT_ENDPOINT = "https://huggingface.co"
 TIMEOUT = 20.0
 """Seconds for one model, retries of the client included."""
 MISSING = "--hub needs the huggingface_hub package: pip install 'lint-vllm[hub]'"
 
-_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
+_ID = pattern(r"[A-Za-z0-9][\w.-]*/[A-Za-z0-9][\w.-]*")
 
 
 def is_installed() -> bool:

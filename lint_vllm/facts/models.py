@@ -19,13 +19,14 @@ from lint_vllm.facts.repository import MAX_CONFIG, ModelFolder, Repository, look
 from lint_vllm.frozen import dataclass
 from lint_vllm.known import Fact, Known, Unknown
 from lint_vllm.launch import Launch
+from lint_vllm.patterns import pattern
 from lint_vllm.settings import Stated
 
 if TYPE_CHECKING:
     from lint_vllm.facts.hub import Hub
 
-_CACHE_PATH = re.compile(r"models--(?P<org>[\w.-]+?)--(?P<name>[\w.-]+?)(?:/|$)")
-_SCHEME = re.compile(r"^[a-z][a-z0-9+.-]*://", re.IGNORECASE)
+_CACHE_PATH = pattern(r"models--(?P<org>[\w.-]+?)--(?P<name>[\w.-]+?)(?:/|$)")
+_SCHEME = pattern(r"^[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)

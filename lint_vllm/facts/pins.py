@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from lint_vllm.facts import version_key
 from lint_vllm.frozen import dataclass
 from lint_vllm.launch import Hint
+from lint_vllm.patterns import pattern
 from lint_vllm.source import SourceFile
 
 PIN = "vllm-pin"
@@ -18,7 +19,7 @@ PIN = "vllm-pin"
 
 _V = r"v?\d+(?:\.\d+)*(?:\.?(?:post|rc|dev)\d+)?(?:\.\*)?(?:\+[\w.]+)?"
 _OP = r"(?:===?|~=|!=|<=|>=|<|>)"
-_REQUIREMENT = re.compile(
+_REQUIREMENT = pattern(
     rf"(?<![\w./\\-])vllm(?:\[[\w,\s-]*\])?[ \t]*\(?(?P<spec>{_OP}[ \t]*{_V}(?:[ \t]*,[ \t]*{_OP}[ \t]*{_V})*)"
     rf"|(?<![\w./\\-])vllm=(?P<conda>{_V})(?![\w.])"
     r"|vllm(?:-project)?/vllm(?:\.git)?@v(?P<git>\d+\.\d+\.\d+[\w.]*)"
@@ -29,10 +30,10 @@ _REQUIREMENT = re.compile(
     r"|name[ \t]*=[ \t]*\"vllm\"\r?\nversion[ \t]*=[ \t]*\"(?P<lock>[^\"]+)\""
     r"|\"vllm\"[ \t]*:[ \t]*\{[^}]{0,4000}?\"version\"[ \t]*:[ \t]*\"(?P<pipfile>==[^\"]+)\""
 )
-_VARIABLE = re.compile(
+_VARIABLE = pattern(
     r"(?<!\w)VLLM_VERSION[ \t]*[=:][ \t]*(?:\$\{VLLM_VERSION:-)?[\"']?v?(?P<version>\d+\.\d+\.\d+(?:\.\d+)?(?:\.?post\d+)?)"
 )
-_VARIABLE_USED = re.compile(r"(?:vllm[^\n]{0,40}|@v?|:v?|==)\$\{?(?:\{ *)?(?:env\.)?VLLM_VERSION")
+_VARIABLE_USED = pattern(r"(?:vllm[^\n]{0,40}|@v?|:v?|==)\$\{?(?:\{ *)?(?:env\.)?VLLM_VERSION")
 
 
 @dataclass(frozen=True, slots=True)

@@ -18,15 +18,16 @@ from lint_vllm.facts.images import ImageFacts, facts_of_reference, image_facts
 from lint_vllm.facts.pins import pins_in_text, resolve_requirement
 from lint_vllm.facts.repository import MAX_CONFIG, Repository
 from lint_vllm.launch import Hint, Launch
+from lint_vllm.patterns import pattern
 from lint_vllm.settings import Stated
 from lint_vllm.source import SourceFile, Span
 
 _LOCKS = ("uv.lock", "poetry.lock", "pdm.lock", "Pipfile.lock")
 _RANGES = ("pyproject.toml", "environment.yml", "environment.yaml", "conda.yaml", "Pipfile", "setup.cfg", "setup.py")
-_REQUIREMENTS = re.compile(r"(?:requirements|constraints)[\w.-]*\.(?:txt|in|lock)|[\w.-]*[-_.]?requirements\.(?:txt|in)")
-_DOCKERFILE = re.compile(r"(?:[\w.-]*\.)?(?:Dockerfile|Containerfile)(?:\.[\w.-]+)?")
-_FROM = re.compile(r"^[ \t]*FROM[ \t]+(?:--platform=\S+[ \t]+)?(?P<image>\S+)", re.MULTILINE | re.IGNORECASE)
-_ARGUMENT = re.compile(r"^[ \t]*ARG[ \t]+(?P<name>\w+)=[\"']?(?P<value>[^\s\"']+)", re.MULTILINE | re.IGNORECASE)
+_REQUIREMENTS = pattern(r"(?:requirements|constraints)[\w.-]*\.(?:txt|in|lock)|[\w.-]*[-_.]?requirements\.(?:txt|in)")
+_DOCKERFILE = pattern(r"(?:[\w.-]*\.)?(?:Dockerfile|Containerfile)(?:\.[\w.-]+)?")
+_FROM = pattern(r"^[ \t]*FROM[ \t]+(?:--platform=\S+[ \t]+)?(?P<image>\S+)", re.MULTILINE | re.IGNORECASE)
+_ARGUMENT = pattern(r"^[ \t]*ARG[ \t]+(?P<name>\w+)=[\"']?(?P<value>[^\s\"']+)", re.MULTILINE | re.IGNORECASE)
 
 _UNNUMBERED = ("0.1.dev", "0.0.0", "dev")
 """What setuptools-scm calls a build of a tree without tags."""

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from lint_vllm.frozen import dataclass
+from lint_vllm.patterns import pattern
 from lint_vllm.source import SourceFile
 
 T = TypeVar("T")
@@ -30,7 +31,7 @@ MAX_LEVELS = 12
 
 _ROOT_MARKS = (".git", ".lint-vllm.toml")
 _CONFIG_FILES = ("config.json", "params.json")
-_ENV_LINE = re.compile(r"^[ \t]*(?:export[ \t]+)?(?P<name>[A-Za-z_]\w*)[ \t]*=[ \t]*(?P<value>[^\r\n]*)", re.MULTILINE)
+_ENV_LINE = pattern(r"^[ \t]*(?:export[ \t]+)?(?P<name>[A-Za-z_]\w*)[ \t]*=[ \t]*(?P<value>[^\r\n]*)", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,11 +10,12 @@ from lint_vllm.facts import Facts
 from lint_vllm.facts.repository import Repository
 from lint_vllm.frozen import dataclass
 from lint_vllm.launch import Deployment, Word
+from lint_vllm.patterns import pattern
 from lint_vllm.source import SourceFile, Text
 
-_KIND = re.compile(r"""^\s*(?:- )?["']?kind["']?:[ \t]*["']?(?:Service|InferencePool)\b""", re.MULTILINE)
+_KIND = pattern(r"""^\s*(?:- )?["']?kind["']?:[ \t]*["']?(?:Service|InferencePool)\b""", re.MULTILINE)
 _KUSTOMIZATIONS = {"kustomization.yaml", "kustomization.yml", "Kustomization"}
-_RENAMES = re.compile(r"^name(?:Prefix|Suffix):[ \t]*\S", re.MULTILINE)
+_RENAMES = pattern(r"^name(?:Prefix|Suffix):[ \t]*\S", re.MULTILINE)
 MAX_FOLDER_FILES = 40
 """A folder with more manifests holds several applications."""
 

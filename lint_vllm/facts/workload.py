@@ -6,7 +6,6 @@ benchmarks: they try a server out, they do not say what it must carry.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator
 
 from lint_vllm.facts import Workload
@@ -15,15 +14,16 @@ from lint_vllm.facts.repository import NearbyFile, Repository
 from lint_vllm.frozen import dataclass
 from lint_vllm.known import Known
 from lint_vllm.launch import Launch
+from lint_vllm.patterns import pattern
 from lint_vllm.settings import Stated
 from lint_vllm.source import SourceFile, Span
 
 _CLIENT_FILES = (".sh", ".bash", ".py", ".js", ".ts", ".json", ".yaml", ".yml", ".http", ".md", ".ipynb")
-_MODEL = re.compile(r"\\?[\"']?model(?:_name)?\\?[\"']?[ \t]*[:=][ \t]*\\?[\"'](?P<model>[^\"'\\\s]{1,200})\\?[\"']")
-_LIMIT = re.compile(r"\\?[\"']?max_(?:completion_)?tokens\\?[\"']?[ \t]*[:=][ \t]*(?P<tokens>\d{1,7})")
+_MODEL = pattern(r"\\?[\"']?model(?:_name)?\\?[\"']?[ \t]*[:=][ \t]*\\?[\"'](?P<model>[^\"'\\\s]{1,200})\\?[\"']")
+_LIMIT = pattern(r"\\?[\"']?max_(?:completion_)?tokens\\?[\"']?[ \t]*[:=][ \t]*(?P<tokens>\d{1,7})")
 _WINDOW = 1500
 """A request body: how far from the model's name its limit may stand, characters."""
-_CLIENT_SIGN = re.compile(r"/v1/(?:chat/)?completions|/v1/responses|openai|litellm|\bcurl\b|requests\.post|httpx")
+_CLIENT_SIGN = pattern(r"/v1/(?:chat/)?completions|/v1/responses|openai|litellm|\bcurl\b|requests\.post|httpx")
 
 
 @dataclass(frozen=True, slots=True)
