@@ -61,7 +61,7 @@ def _runs_here(facts: Facts) -> bool:
     if launch.passage != "code" or launch.deployment is None:
         return False
     data = launch.path.endswith((".yaml", ".yml", ".json", ".toml"))
-    return launch.deployment.kind not in (("shell", "other", "helm") if data else ("other", "helm"))
+    return launch.deployment.kind not in (("shell", "other", "helm") if data else ("other", "helm", "python"))
 
 
 def _published(args: ArgumentSet, facts: Facts) -> Span | None:
