@@ -6,6 +6,7 @@ options stay raw here: the engine validates them against each rule's own options
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import field, fields, replace
 from functools import lru_cache
@@ -204,6 +205,11 @@ def shown(settings: Settings, path: Path) -> dict[str, Any]:
         "inline-ignores": None if settings.inline_ignores else False,
     }
     return {key: value for key, value in everything.items() if value is not None and value != () and value != {}}
+
+
+def is_release(text: str) -> bool:
+    """Whether a text names a release: ``0.33.0``, ``v0.9.1.post1``, ``0.10.0rc1``, ``0.8.5+cu121``."""
+    return re.fullmatch(r"v?\d+(?:\.\d+)*(?:\.?(?:a|b|rc|post|dev)\d*)*(?:[+-][\w.+-]+)?", text.strip()) is not None
 
 
 def dashed(name: str) -> str:

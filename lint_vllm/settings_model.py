@@ -7,13 +7,19 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
-from lint_vllm.settings import Settings, SettingsError, Stated, Table, dashed
+from lint_vllm.settings import Settings, SettingsError, Stated, Table, dashed, is_release
 
 Level = Literal["info", "warning", "error"]
 RuleName = Annotated[str, StringConstraints(min_length=1)]
 Positive = Annotated[int, Field(gt=0)]
+
+
+def _release(text: str) -> str:
+    if not is_release(text):
+        raise ValueError(f"{text} is not a release such as 0.33.0")
+    return text
 
 
 class _Strict(BaseModel):
@@ -35,10 +41,12 @@ class TableModel(_Strict):
 
     gpu: str | None = Field(default=None, description="accelerator: a card, an alias or a family name")
     gpu_count: Positive | None = Field(default=None, description="GPUs a launch can use")
-    gpu_memory_gib: Annotated[float, Field(gt=0, strict=False)] | None = Field(
+    gpu_memory_gib: Annotated[float, Field(gt=0, strict=False, allow_inf_nan=False)] | None = Field(
         default=None, description="memory of one GPU as CUDA reports it, GiB"
     )
-    vllm_version: str | None = Field(default=None, description="the vLLM release that runs where no file says so")
+    vllm_version: Annotated[str, AfterValidator(_release)] | None = Field(
+        default=None, description="the vLLM release that runs where no file says so"
+    )
     workload: WorkloadModel = WorkloadModel()
     select: list[RuleName] | None = Field(default=None, description="rules to run: codes, names or families; all when left out")
     extend_select: list[RuleName] = Field(default=[], description="rules to run besides the selected ones")

@@ -55,6 +55,9 @@ class Asked:
     stated: bool
 
 
+GPU_UNKNOWN = "the GPU is unknown"
+
+
 def account(config: EngineConfig, runtime: Runtime, asked: Asked | None = None) -> Budget:
     """The budget of one launch on one kind of card."""
     base = Budget(
@@ -259,7 +262,7 @@ def judged(
     )
     reasons = tuple(
         r
-        for r in (loaded.reason if isinstance(loaded, Unknown) else None, None if total is not None else "the GPU is unknown")
+        for r in (loaded.reason if isinstance(loaded, Unknown) else None, None if total is not None else GPU_UNKNOWN)
         if r
     )
     if pool is None or (known_weights is None and config.kv_cache_memory_bytes is None):

@@ -7,12 +7,13 @@ from dataclasses import replace
 from typing import Any
 
 from lint_vllm.budget import runtime
-from lint_vllm.budget.account import Asked, account
+from lint_vllm.budget.account import GPU_UNKNOWN, Asked, account
 from lint_vllm.budget.engine_config import EngineConfig, Refusal, Usage, resolve
 from lint_vllm.budget.quantity import GIB, Quantity
 from lint_vllm.budget.releases import newest_running
 from lint_vllm.budget.result import Budget
 from lint_vllm.facts import Facts
+from lint_vllm.facts.gpu import NOTHING_SAID
 from lint_vllm.facts.model import Model
 from lint_vllm.known import Known, Unknown
 
@@ -30,7 +31,11 @@ def judge(facts: Facts, changes: Mapping[str, object]) -> Budget:
         return Budget(
             "arg_error", _sure(facts), phase=config.phase, refusal=config, details=(config.message,), **_ledgerless(facts)
         )
-    return _accounted(facts, config, asked_for(facts, config, changes))
+    budget = _accounted(facts, config, asked_for(facts, config, changes))
+    if isinstance(facts.gpu, Unknown) and facts.gpu.reason != NOTHING_SAID:
+        reasons = [f"{GPU_UNKNOWN}: {facts.gpu.reason}" if reason == GPU_UNKNOWN else reason for reason in budget.unknown]
+        return replace(budget, unknown=tuple(reasons))
+    return budget
 
 
 def _accounted(facts: Facts, config: EngineConfig, asked: Asked | None) -> Budget:

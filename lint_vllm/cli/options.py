@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -9,13 +10,24 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from lint_vllm.request import Request
-from lint_vllm.settings import SettingsError, Stated, load
+from lint_vllm.settings import SettingsError, Stated, is_release, load
 
 if TYPE_CHECKING:
     from lint_vllm.facts.hub import Hub
     from lint_vllm.inventory import Inventory
 
 F = TypeVar("F", bound="Callable[..., Any]")
+
+
+class Gigabytes(click.FloatRange):
+    """A positive, finite number."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        number = super().convert(value, param, ctx)
+        if not math.isfinite(number):
+            self.fail(f"{value} is no size", param, ctx)
+        return number
+
 
 _FACTS: tuple[Callable[[Any], Any], ...] = (
     click.option("--isolated", is_flag=True, help="Use no settings file, baseline or calibration."),
@@ -24,7 +36,7 @@ _FACTS: tuple[Callable[[Any], Any], ...] = (
     click.option("--gpu-count", type=click.IntRange(min=1), metavar="N", help="GPUs a launch can use."),
     click.option(
         "--gpu-memory-gib",
-        type=click.FloatRange(min=0, min_open=True),
+        type=Gigabytes(min=0, min_open=True),
         metavar="X",
         help="Memory of one GPU as CUDA reports it, GiB.",
     ),
@@ -64,6 +76,8 @@ def request_of(
         raise click.UsageError("--isolated and --config exclude each other")
     if model_config is not None and not Path(model_config).is_file():
         raise click.UsageError(f"--model-config: {model_config}: no such file")
+    if gpu is not None and gpu_memory_gib is None:
+        _check_cards(gpu)
     stated = Stated(
         gpu=gpu,
         gpu_count=gpu_count,
@@ -78,6 +92,18 @@ def request_of(
     return Request(stated, isolated, settings, profile, hub=_hub() if hub else None)
 
 
+def _check_cards(names: str) -> None:
+    """A misspelt card must not pass for a card that nobody named. ``--compare`` takes several, with commas."""
+    from lint_vllm.facts.cards import find_card
+    from lint_vllm.facts.gpu import LOCAL
+
+    for name in names.split(","):
+        if name.strip() != LOCAL and find_card(name.strip()) is None:
+            raise click.UsageError(
+                f"--gpu: `{name}` is no known card or family; --gpu-memory-gib X stands for a card that is missing"
+            )
+
+
 def _hub() -> Hub:
     from lint_vllm.facts.hub import MISSING, Hub, is_installed
 
@@ -89,7 +115,7 @@ def _hub() -> Hub:
 def release_of(text: str, option: str) -> str:
     """The release that an option names. Raises a usage error for anything else."""
     version = text.strip().removeprefix("v")
-    if not version[:1].isdigit():
+    if not is_release(version):
         raise click.UsageError(f"{option}: {text} is not a release such as 0.33.0")
     return version
 

@@ -49,6 +49,6 @@ def _kind(reason: str) -> str:
 def advised(reason: str) -> str:
     """A reason with the setting that would change it."""
     lowered = reason.lower()
-    if "gpu" in lowered and "unknown" in lowered and "set `gpu" not in lowered:
+    if "gpu" in lowered and lowered.endswith("unknown"):
         return f"{reason}; set `gpu`"
     return reason
