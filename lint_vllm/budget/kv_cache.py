@@ -183,6 +183,8 @@ def block_sizes(layers: Sequence[CacheLayer], config: EngineConfig, backend: Bac
         return block, None
     page = max(state_bytes(x, config) for x in states)
     per_token = max(token_bytes(x, config, config.kv_cache_dtype) for x in attention)
+    if not per_token:  # no heads, or heads of no width
+        return block, None
     align = max(backend.sizes[0], block)
     if attention[0].kind == "mla":
         align = max(align, 128)

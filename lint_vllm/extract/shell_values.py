@@ -242,8 +242,9 @@ def masked(text: Text, placeholders: bool = True) -> Script:
         found = match.group()
         if found[0] == "<" and (not placeholders or not _placeholder(value, start)):
             continue
-        control = _CONTROL.match(found) or _ASSIGNS.match(found)
-        if control:
+        control = _CONTROL.match(found)
+        silent = control is not None or _ASSIGNS.match(found) is not None
+        if silent:
             # A line that holds nothing but control vanishes whole, so that a continuation around it stays one.
             line, stop = value.rfind("\n", 0, start) + 1, value.find("\n", end)
             stop = len(value) if stop < 0 else stop
@@ -251,8 +252,8 @@ def masked(text: Text, placeholders: bool = True) -> Script:
                 start, end = line, min(stop + 1, len(value))
         if last < start:
             pieces.append(Piece(text[last:start], conditional=depth > 0))
-        if control:
-            keyword = (control.group(1) or "") if control.re is _CONTROL else ""
+        if silent:
+            keyword = (control.group(1) or "") if control is not None else ""
             if keyword in ("if", "range", "with", "for"):
                 depth += 1
             elif keyword in ("end", "endif", "endfor", "endwith"):
