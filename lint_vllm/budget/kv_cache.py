@@ -183,8 +183,6 @@ def block_sizes(layers: Sequence[CacheLayer], config: EngineConfig, backend: Bac
         return block, None
     page = max(state_bytes(x, config) for x in states)
     per_token = max(token_bytes(x, config, config.kv_cache_dtype) for x in attention)
-    if not per_token:  # no heads, or heads of no width
-        return block, None
     align = max(backend.sizes[0], block)
     if attention[0].kind == "mla":
         align = max(align, 128)
@@ -312,6 +310,8 @@ def plan(
     layers: Sequence[CacheLayer], config: EngineConfig, backend: Backend, stage: Callable[[int], bool] = lambda index: True
 ) -> KvPlan | Refusal:
     """Lay the cache out. ``stage`` tells the layers of this pipeline stage."""
+    if any(x.kind in ("full", "sliding", "mla", "chunked") and token_bytes(x, config, config.kv_cache_dtype) <= 0 for x in layers):
+        return Refusal("other", "an attention layer has heads of no width", "weight loading")
     specs = specs_of(layers, config, backend)
     groups = group(specs, config)
     if isinstance(groups, Refusal):
