@@ -51,8 +51,27 @@ def remove_argument(argument: Argument) -> tuple[Edit, ...]:
 
 
 def remove_words(words: Sequence[Word]) -> tuple[Edit, ...]:
-    """Words taken out."""
-    return remove_elements([word.span for word in words])
+    """Words taken out where they are written. No edit where a word comes from a reference that may hold more than it."""
+    if all(_stands_here(word) for word in words[:1]):
+        return remove_elements([word.span for word in words]) if all(_is_alone(word) for word in words[1:]) else ()
+    if all(word.content.value and word.content.verbatim() for word in words):
+        return remove_elements([word.content.span for word in words])  # at the definition of the variable that holds them
+    return ()
+
+
+def _stands_here(word: Word) -> bool:
+    """Whether the word is written at its place of use, in quotes or not; else a reference stands there."""
+    inner = word.content.span
+    return (
+        word.unknown is not None
+        or not word.value
+        or (word.span.contains(inner) and (word.content.verbatim() or inner != word.span))
+    )
+
+
+def _is_alone(word: Word) -> bool:
+    """Whether nothing but this word goes when its place of use does."""
+    return _stands_here(word) or (word.defined is not None and word.defined.text.strip("\"'") == word.value)
 
 
 def remove_env(variable: EnvVar) -> tuple[Edit, ...]:

@@ -111,7 +111,18 @@ def _judge(inspection: Inspection, active: Sequence[Active], table: Table) -> It
         for each in active:
             if documentation and not _speaks_on_docs(each, table):
                 continue
-            yield from _run(each, case, active)
+            for item in _run(each, case, active):
+                yield _without_safe_fixes(item) if documentation and table.docs is None else item
+
+
+def _without_safe_fixes(found: _Found) -> _Found:
+    """A document may speak of another release on purpose: its text is rewritten only on request."""
+    finding = found.diagnostic.finding
+    fixes = tuple(
+        replace(fix, applicability=Applicability.UNSAFE) if fix.applicability is Applicability.SAFE else fix
+        for fix in finding.fixes
+    )
+    return replace(found, diagnostic=replace(found.diagnostic, finding=replace(finding, fixes=fixes)))
 
 
 def _speaks_on_docs(each: Active, table: Table) -> bool:

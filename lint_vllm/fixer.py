@@ -5,6 +5,8 @@ Only the characters of an edit change: line ends, byte order mark, encoding and 
 
 from __future__ import annotations
 
+import codecs
+import errno
 import os
 import stat
 import tempfile
@@ -102,10 +104,13 @@ def diff_of(overlay: Mapping[str, bytes], paths: Iterable[str], redactor: Redact
 
 
 def write_all(overlay: Mapping[str, bytes]) -> None:
-    """Put new contents in place of the files that differ. Raises ``OSError``."""
-    for path, data in sorted(overlay.items()):
-        if Path(path).read_bytes() != data:
-            write_atomically(path, data)
+    """Put new contents in place of the files that differ; of none when one may not be written. Raises ``OSError``."""
+    changed = {path: data for path, data in sorted(overlay.items()) if Path(path).read_bytes() != data}
+    for path in changed:
+        if not os.access(path, os.W_OK):  # replacing a file needs no right to write it; whoever took that right meant it
+            raise PermissionError(errno.EACCES, "is read-only; nothing was changed", path)
+    for path, data in changed.items():
+        write_atomically(path, data)
 
 
 def choose(fixes: Iterable[Fix], unsafe: bool) -> Fix | None:
@@ -203,7 +208,8 @@ def _diff(source: SourceFile, data: bytes, redactor: Redactor) -> str:
 
     shown = Path(source.path).as_posix()
     new = SourceFile(source.path, data)
-    lines = difflib.unified_diff(_lines(source.text), _lines(new.text), f"a/{shown}", f"b/{shown}")
+    mark = "\ufeff" if source.bom == codecs.BOM_UTF8 else ""  # the patch has to fit the bytes
+    lines = difflib.unified_diff(_lines(mark + source.text), _lines(mark + new.text), f"a/{shown}", f"b/{shown}")
     return "".join(_ended(redactor.line(line)) for line in lines)
 
 

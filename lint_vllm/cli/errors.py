@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
@@ -17,6 +18,12 @@ def usage_errors() -> Iterator[None]:
         yield
     except (PathError, SettingsError) as error:
         raise click.ClickException(str(error)) from None
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        if error.filename is None:
+            raise
+        raise click.ClickException(f"{os.fsdecode(error.filename)}: {error.strerror or error}") from None
     except Exception as error:
         # Loaded only now: these modules are heavy, and nearly no run fails.
         from lint_vllm.baseline import BaselineError
