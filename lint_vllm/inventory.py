@@ -63,6 +63,22 @@ def inspect_paths(paths: Sequence[str], request: Request) -> Inventory:
     return Inventory(tuple(_distinct(found)), tuple(problems))
 
 
+def with_budgets(inventory: Inventory) -> Inventory:
+    """The launches whose account could be made; a fault of the engine on one is a problem of that one."""
+    from lint_vllm.extract.context import Unreadable
+
+    cases: list[Case] = []
+    faults: list[Unreadable] = []
+    for case in inventory.cases:
+        try:
+            _ = case.facts.budget
+        except Exception as error:
+            faults.append(Unreadable(case.launch.command, f"{type(error).__name__}: {error}", fault=True))
+        else:
+            cases.append(case)
+    return Inventory(tuple(cases), (*inventory.problems, *faults))
+
+
 def _unread(path: str, reason: str, fault: bool = False) -> Unreadable:
     from lint_vllm.extract.context import Unreadable
     from lint_vllm.source import SourceFile

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -98,6 +99,9 @@ def configure(facts: Facts, changes: Mapping[str, object]) -> EngineConfig | Ref
     values = values_of(facts, changes)
     if isinstance(values, Unknown):
         return values
+    endless = next((dest for dest, value in values.items() if isinstance(value, float) and not math.isfinite(value)), None)
+    if endless is not None:
+        return Unknown(f"{endless} is {values[endless]}, which is no amount")
     count: int | None = facts.gpu_count.value if isinstance(facts.gpu_count, Known) else None
     wanted = changes.get("gpu_count")
     if isinstance(wanted, int):

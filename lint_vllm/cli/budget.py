@@ -72,10 +72,10 @@ def command(
 
             click.echo(table(format_name, paths, names((quant,)), context, concurrency, request), nl=False)
             return 0
-        from lint_vllm.inventory import inspect_command, inspect_paths
+        from lint_vllm.inventory import inspect_command, inspect_paths, with_budgets
         from lint_vllm.report.budget_report import render
 
-        inventory = inspect_paths(paths or (".",), request) if launch is None else inspect_command(launch, request)
+        inventory = with_budgets(inspect_paths(paths or (".",), request) if launch is None else inspect_command(launch, request))
         click.echo(render(format_name, inventory.cases), nl=False)
         say_unreadable(inventory)
     return 0

@@ -69,3 +69,30 @@ def test_unreadable_files_are_said(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     assert found.message == "cannot read this part: Permission denied"
     assert command(["launches", "--isolated", str(tmp_path)]) == 0
     assert "Permission denied" in capsys.readouterr().err
+
+
+def test_one_account_that_fails_leaves_the_others(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from lint_vllm.facts import Facts
+
+    (tmp_path / "run.sh").write_text("vllm serve Qwen/Qwen3-8B\nvllm serve Qwen/Qwen3-4B\n")
+    original = Facts.budget.func
+
+    def failing(self: Facts) -> object:
+        return broken() if self.launch.command.line == 1 else original(self)
+
+    monkeypatch.setattr(Facts, "budget", property(failing))
+    assert command(["budget", "--isolated", str(tmp_path)]) == 0
+    output = capsys.readouterr()
+    assert "Qwen3-4B" in output.out
+    assert "run.sh:1: lint-vllm failed here" in output.err
+
+
+@pytest.mark.parametrize("value", ["nan", "inf", "-inf", "1e999", "-0.5", "0"])
+@pytest.mark.parametrize("flag", ["--gpu-memory-utilization", "--cpu-offload-gb", "--swap-space"])
+def test_numbers_that_are_none(tmp_path: Path, capsys: pytest.CaptureFixture[str], flag: str, value: str) -> None:
+    path = tmp_path / "run.sh"
+    path.write_text(f"vllm serve Qwen/Qwen3-8B {flag} {value}\n")
+    assert command(["check", "--isolated", "--gpu", "L4", str(path)]) in (0, 1)
+    assert "SRC900" not in capsys.readouterr().out
