@@ -55,7 +55,15 @@ def resolve_release(launch: Launch, options: Stated, comments: CommentFacts, set
         return release(settings.vllm_version, "settings")
     if image is not None and image.id != "other":
         return _unpinned(launch, image)
+    if _in_unnamed_image(launch):  # what is installed beside the file is not what the image holds
+        return newest("the image is named elsewhere: the newest known release is assumed")
     return _from_repository(launch, repository) or newest("no release is stated: the newest known is assumed")
+
+
+def _in_unnamed_image(launch: Launch) -> bool:
+    """Whether a cluster runs the launch in an image that a template or another file names."""
+    image, deployment = launch.image, launch.deployment
+    return image is not None and image.unknown is not None and deployment is not None and deployment.kind in ("pod", "helm")
 
 
 def release(version: str, origin: str, span: Span | None = None, certainty: str = "stated") -> Release:

@@ -120,6 +120,23 @@ SILENT = {
         '[{"test_name": "latency_tp2", "environment_variables": {"VLLM_CPU_KVCACHE_SPACE": 40}, "parameters": {"model": "org/m", "tensor_parallel_size": 2, "max_num_seqs": 4,'
         ' "max_num_batched_tokens": 2048, "num_iters": 15}}]\n',
     ),
+    "flags of a build of one's own": (
+        "ARG001",
+        "run.sh",
+        "vllm serve org/m --enable-tiered-moe --tiered-moe-backend uva --tiered-moe-numa-strict\n",
+    ),
+    "keys of the program that holds the options": (
+        "ARG001",
+        "recipe.yaml",
+        "deployment:\n  model: {id: org/m}\n  vllm: {tensor_parallel_size: 1, max_model_len: 4096, extra_env: {A: b}}\n",
+    ),
+    "a requirement beside a chart": (
+        "ARG021",
+        "templates.yaml",
+        "kind: Deployment\napiVersion: apps/v1\nspec:\n  template:\n    spec:\n      containers:\n"
+        "      - image: '{{ .Values.repository }}:{{ .Values.tag }}'\n        command: [vllm, serve, org/m]\n"
+        "        env: [{name: VLLM_USE_V1, value: '1'}]\n",
+    ),
     "a model that the controller stores": (
         "DEP070",
         "service.yaml",
@@ -131,6 +148,10 @@ SILENT = {
 
 
 def codes(tmp_path: Path, name: str, text: str) -> set[str]:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "requirements-test.txt").write_text(
+        "vllm==0.13.0\n" if "chart" in name or "templates" in name else "", encoding="utf-8"
+    )
     (tmp_path / name).write_text(text, encoding="utf-8")
     run = lint([tmp_path / name], isolated=True)
     return {d.code for d in run.shown if d.severity is not Severity.INFO}

@@ -31,6 +31,10 @@ class Limits(Options):
     max_distance: int = 2
 
 
+_BUILD_OF_ITS_OWN = 3
+"""So many flags of no release in one launch are no slips: a fork or a plug-in reads them."""
+
+
 @rule(
     code="ARG001",
     name="flag-typo",
@@ -69,6 +73,7 @@ class Limits(Options):
     ),
 )
 def flag_typo(args: ArgumentSet, facts: Facts, limits: Limits) -> Iterator[Finding]:
+    far = sum(p.is_error and p.kind == "unknown" and not _is_close(p, limits) for p in args.problems)
     for problem in args.problems:
         if not problem.is_error or args.form == "python" or cause_of(problem, args) not in ("typo", "ambiguous"):
             continue
@@ -78,13 +83,17 @@ def flag_typo(args: ArgumentSet, facts: Facts, limits: Limits) -> Iterator[Findi
             )
             continue
         near = problem.suggestions[0] if problem.suggestions else None
-        close = near is not None and _distance(_bare(_wrong(problem)), _bare(near)) <= limits.max_distance
+        close = _is_close(problem, limits)
+        if not close and problem.setting is not None and args.launch.form in ("chart", "env", "other"):
+            continue  # a key of the program that holds the options, which need not hand it on
         message = f"vLLM has no flag {_wrong(problem)}; argument parsing refuses the launch"
         if facts.release.certainty == "newer":
             severity, message = Severity.INFO, f"no release up to {facts.release.table} has a flag {_wrong(problem)}"
         else:
             alone = args.launch.form == "config"  # somebody else may read a file of options that no command names
             severity = Severity.ERROR if close or (facts.release.sure and not alone) else Severity.WARNING
+            if not close and not facts.release.sure and far >= _BUILD_OF_ITS_OWN:
+                severity, message = Severity.INFO, f"no published vLLM has a flag {_wrong(problem)}"
         fixes = (_rename(problem, near, close and _unique(problem, limits)),) if near is not None else ()
         yield Finding(problem.span, message, fixes=fixes, severity=severity)
 
@@ -92,6 +101,12 @@ def flag_typo(args: ArgumentSet, facts: Facts, limits: Limits) -> Iterator[Findi
 def _wrong(problem: Problem) -> str:
     """The flag as written; a word with another dash in front is none to the parser."""
     return problem.flag or problem.value or ""
+
+
+def _is_close(problem: Problem, limits: Limits) -> bool:
+    """Whether a real flag is so near that it must be meant."""
+    near = problem.suggestions[0] if problem.suggestions else None
+    return near is not None and _distance(_bare(_wrong(problem)), _bare(near)) <= limits.max_distance
 
 
 def _rename(problem: Problem, flag: str, safe: bool) -> Fix:
