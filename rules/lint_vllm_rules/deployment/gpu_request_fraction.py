@@ -8,6 +8,7 @@ Wrong when: the cluster's own scheduler extension reads fractions of this name.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 from lint_vllm.examples import pod
@@ -33,7 +34,7 @@ def gpu_request_fraction(args: ArgumentSet, facts: Facts, options: object) -> It
             amount = float(request.raw)
         except ValueError:
             continue
-        if amount == int(amount) or request.resource not in ("nvidia.com/gpu", "amd.com/gpu", "requestGPU"):
+        if not math.isfinite(amount) or amount == int(amount) or request.resource not in ("nvidia.com/gpu", "amd.com/gpu", "requestGPU"):
             continue
         yield Finding(
             request.value_span,
