@@ -261,9 +261,7 @@ def judged(
         kv_available=None if pool is None else pool.at_least(0),
     )
     reasons = tuple(
-        r
-        for r in (loaded.reason if isinstance(loaded, Unknown) else None, None if total is not None else GPU_UNKNOWN)
-        if r
+        r for r in (loaded.reason if isinstance(loaded, Unknown) else None, None if total is not None else GPU_UNKNOWN) if r
     )
     if pool is None or (known_weights is None and config.kv_cache_memory_bytes is None):
         return replace(filled, unknown=reasons or ("the pool is unknown",), details=tuple(details))

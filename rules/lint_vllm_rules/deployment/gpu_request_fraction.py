@@ -34,7 +34,11 @@ def gpu_request_fraction(args: ArgumentSet, facts: Facts, options: object) -> It
             amount = float(request.raw)
         except ValueError:
             continue
-        if not math.isfinite(amount) or amount == int(amount) or request.resource not in ("nvidia.com/gpu", "amd.com/gpu", "requestGPU"):
+        if (
+            not math.isfinite(amount)
+            or amount == int(amount)
+            or request.resource not in ("nvidia.com/gpu", "amd.com/gpu", "requestGPU")
+        ):
             continue
         yield Finding(
             request.value_span,
