@@ -227,9 +227,9 @@ def load(folder: Path | str) -> tuple[Calibration, ...]:
     place = Path(folder).absolute()
     for parent in (place, *place.parents):
         path = parent / FILE_NAME
-        if path.is_file():
+        if os.path.isfile(path):
             return read(path)
-        if (parent / ".git").exists():
+        if os.path.exists(parent / ".git"):
             break
     return ()
 

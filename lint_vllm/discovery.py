@@ -98,6 +98,9 @@ def _walk(folder: str, rules: tuple[IgnoreFile, ...]) -> Iterator[tuple[str, int
     try:
         with os.scandir(folder) as listing:
             entries = sorted(listing, key=lambda entry: entry.name)
+    except PermissionError:
+        yield folder, 1  # reading it fails, and is said
+        return
     except OSError:
         return
     if any(entry.name == ".gitignore" for entry in entries):
@@ -126,7 +129,7 @@ def _walk(folder: str, rules: tuple[IgnoreFile, ...]) -> Iterator[tuple[str, int
 def repository_root(folder: Path) -> Path | None:
     """The folder upward that holds ``.git``; ``None`` outside a repository."""
     for candidate in (folder, *folder.parents):
-        if (candidate / ".git").exists():
+        if os.path.exists(candidate / ".git"):  # where one may not look, there is none
             return candidate
     return None
 

@@ -6,6 +6,7 @@ options stay raw here: the engine validates them against each rule's own options
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import field, fields, replace
@@ -132,7 +133,7 @@ def _find(folder: Path) -> Settings:
         found = _read(folder / name)
         if found is not None:
             return found
-    if folder.parent == folder or (folder / ".git").exists():
+    if folder.parent == folder or os.path.exists(folder / ".git"):
         return Settings(folder)
     return _find(folder.parent)
 
@@ -140,7 +141,7 @@ def _find(folder: Path) -> Settings:
 def load(path: str | Path) -> Settings:
     """The settings of a file named by the caller. Raises :class:`SettingsError` when it holds none or cannot be read."""
     target = Path(path)
-    if not target.is_file():
+    if not os.path.isfile(target):
         raise SettingsError(f"{path}: no such settings file")
     found = _read(target, named=True)
     if found is None:

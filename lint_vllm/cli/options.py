@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -74,7 +74,7 @@ def request_of(
     """The request that the shared options make. Raises a usage error for options that cannot be used."""
     if config is not None and isolated:
         raise click.UsageError("--isolated and --config exclude each other")
-    if model_config is not None and not Path(model_config).is_file():
+    if model_config is not None and not os.path.isfile(model_config):
         raise click.UsageError(f"--model-config: {model_config}: no such file")
     if gpu is not None and gpu_memory_gib is None:
         _check_cards(gpu)

@@ -225,7 +225,7 @@ def repository_root(folder: Path, boundary: Path | None = None) -> Path:
     """The nearest folder upward with ``.git`` or a settings file; else ``boundary`` when it holds the folder; else itself."""
     at = folder
     while True:
-        if any((at / mark).exists() for mark in _ROOT_MARKS):
+        if any(os.path.exists(at / mark) for mark in _ROOT_MARKS):
             return at
         if at.parent == at:
             break

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -60,7 +61,7 @@ class Shared:
         folder = Path(path).absolute().parent
         if folder not in self._calibrations:
             self._calibrations[folder] = ()
-            if any((parent / CALIBRATION_NAME).is_file() for parent in (folder, *folder.parents)):
+            if any(os.path.isfile(parent / CALIBRATION_NAME) for parent in (folder, *folder.parents)):
                 from lint_vllm.calibration import load  # heavy, and nearly nobody has one
 
                 self._calibrations[folder] = load(folder)
