@@ -33,11 +33,15 @@ def softened(facts: Facts, severity: Severity) -> Severity:
     return Severity.INFO if _chosen_elsewhere(facts) else Severity(severity - 1)
 
 
+_VLLM_ITSELF = "vllm/engine/arg_utils.py"
+"""A file of vLLM's own source tree (or a fork's), whose tests and guides are for what the tree holds."""
+
+
 def _chosen_elsewhere(facts: Facts) -> bool:
-    """Whether something not in the file decides on the release: a vendor's image, a digest, a template, a chart."""
+    """Whether something not in the file decides on the release: a vendor's image, a digest, a template, a chart, vLLM's own tree."""
     launch = facts.launch
     if launch.image is None:
-        return launch.form == "chart"
+        return launch.form == "chart" or facts.repository.exists(_VLLM_ITSELF)
     known = image_facts(launch.image)
     return known is None or not known.official or facts.release.certainty == "assumed"
 

@@ -105,7 +105,10 @@ def lone_container(node: Mapping, visit: Visit) -> list[Launch]:
         return []
     pod = pod_at(node, visit)
     owner = f"{pod.kind}/{pod.name.value} " if pod.kind and pod.name else ""
-    return container(node, pod, visit, f"{owner}{visit.site}")
+    found = container(node, pod, visit, f"{owner}{visit.site}")
+    if visit.path[-2:] == ("predictor", "model"):  # KServe: added to what the runtime gives
+        return [replace(launch, unresolved=(*launch.unresolved, "the serving runtime gives further arguments")) for launch in found]
+    return found
 
 
 def named_service(node: Mapping, visit: Visit) -> list[Launch]:

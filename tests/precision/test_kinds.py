@@ -21,6 +21,19 @@ SILENT = {
         "guide.md",
         '```yaml\ncommand:\n  - "exec vllm serve --model /models/m\n     --max-num-seqs 4\n     ..."\n```\n',
     ),
+    "a placeholder in backticks": ("ARG015", "guide.md", "```bash\nvllm serve org/m \\\n  --port `<port>` \\\n  --seed 1\n```\n"),
+    "a placeholder that begins with an ellipsis": (
+        "ARG015",
+        "guide.md",
+        "```bash\nvllm serve org/m \\\n  --seed 1 \\\n  <...further vllm flags of the guide...>\n```\n",
+    ),
+    "arguments that a runtime completes": (
+        "ARG004",
+        "service.yaml",
+        "apiVersion: serving.kserve.io/v1beta1\nkind: InferenceService\nspec:\n  predictor:\n    model:\n      runtime: huggingfaceserver\n"
+        "      storageUri: pvc://models/llama\n      args: [--gpu-memory-utilization=0.9, --max-model-len=1024, --tensor-parallel-size=1]\n"
+        "      resources: {limits: {nvidia.com/gpu: 1}}\n",
+    ),
     "words that say what may follow": (
         "ARG015",
         "guide.md",
@@ -199,3 +212,12 @@ def test_the_release_decides_how_loud(name: str, text: str, severity: Severity, 
     (tmp_path / name).write_text(text, encoding="utf-8")
     found = [d for d in lint([tmp_path / name], isolated=True).shown if d.code == "ARG020"]
     assert [d.severity for d in found] == [severity]
+
+
+def test_the_tree_of_vllm_is_a_release_of_its_own(tmp_path: Path) -> None:
+    (tmp_path / ".git").mkdir()
+    (tmp_path / "vllm" / "engine").mkdir(parents=True)
+    (tmp_path / "vllm" / "engine" / "arg_utils.py").write_text("", encoding="utf-8")
+    (tmp_path / "run.sh").write_text("vllm serve org/m --swap-space 4\n", encoding="utf-8")
+    found = [d for d in lint([tmp_path / "run.sh"], isolated=True).shown if d.code == "ARG020"]
+    assert [d.severity for d in found] == [Severity.INFO]
