@@ -36,7 +36,7 @@ from lint_vllm.rule import Applicability, ArgumentSet, Bad, Edit, Facts, Finding
     ),
 )
 def model_word_ignored(args: ArgumentSet, facts: Facts, options: object) -> Iterator[Finding]:
-    if args.form != "api_server":
+    if args.form != "api_server" or args.launch.doubled_entrypoint:  # the doubled words have their own rule
         return
     image = image_facts(args.launch.image)
     if args.launch.form == "image" and (image is None or image.entrypoint != "api_server"):
