@@ -24,6 +24,8 @@ from lint_vllm.result import Run
 from lint_vllm.source import SourceFile
 
 MAX_ROUNDS = 8
+MAX_TRIALS = 100
+"""Sets of fixes that are tried, in all rounds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,22 +80,36 @@ def settle(lint: Callable[[Mapping[str, bytes]], Run], *, unsafe: bool, overlay:
     done = dict(overlay or {})
     before = run = lint(done)
     counts: Counter[str] = Counter()
+
+    def tried(changes: Sequence[_Change]) -> tuple[dict[str, bytes], Run] | None:
+        trial = {**done, **{os.path.realpath(change.source.path): change.data for change in changes}}
+        after = lint(trial)
+        return None if _worse(run, after) else (trial, after)
+
+    refused: set[tuple[str, ...]] = set()
+    trials = 0
     for _ in range(MAX_ROUNDS):
-        changes = _changes(run.shown, unsafe)
-        if not changes:
+        fixable = [d for d in run.shown if choose(d.fixes, unsafe) is not None and _identity(d) not in refused]
+        kept: list[Diagnostic] = []
+        groups = [fixable] if fixable else []
+        best: tuple[list[_Change], dict[str, bytes], Run] | None = None
+        while groups and trials < MAX_TRIALS:  # those that do harm are found by halves
+            group = groups.pop()
+            trials += 1
+            changes = _changes((*kept, *group), unsafe)
+            result = tried(changes) if changes else None
+            if result is not None:
+                kept += group
+                best = (changes, *result)
+            elif len(group) == 1:
+                refused.add(_identity(group[0]))
+            else:
+                groups += [group[len(group) // 2 :], group[: len(group) // 2]]
+        if best is None:
             break
-        progress = False
-        for attempt in (changes, *([change] for change in _one_by_one(run.shown, unsafe))):
-            trial = {**done, **{os.path.realpath(change.source.path): change.data for change in attempt}}
-            after = lint(trial)
-            if _worse(run, after):
-                continue
-            for change in attempt:
-                counts[change.source.path] += change.edits
-            done, run, progress = trial, after, True
-            break
-        if not progress:
-            break
+        changes, done, run = best
+        for change in changes:
+            counts[change.source.path] += change.edits
     return Settled(before, run, done, counts)
 
 
@@ -158,9 +174,9 @@ def _changes(diagnostics: Iterable[Diagnostic], unsafe: bool) -> list[_Change]:
     return changes
 
 
-def _one_by_one(diagnostics: Sequence[Diagnostic], unsafe: bool) -> list[_Change]:
-    """Each fix alone, for the case that all together do harm."""
-    return [change for d in diagnostics for change in _changes([d], unsafe)][:50]
+def _identity(d: Diagnostic) -> tuple[str, ...]:
+    """What stays the same of a finding while other places of the file change."""
+    return d.code, d.path, d.span.text, d.message
 
 
 def _worse(before: Run, after: Run) -> bool:

@@ -109,3 +109,35 @@ def test_documents_are_rewritten_on_request_only(tmp_path: Path) -> None:
     (tmp_path / ".lint-vllm.toml").write_text('docs = "arguments"\n')
     assert run(["check", "--fix", str(path)]) == 0
     assert path.read_text() == text.replace("paralel", "parallel")
+
+
+def test_harmful_fixes_do_not_hold_up_the_others(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from lint_vllm import fixer
+
+    lines = [f"vllm serve Qwen/Qwen3-8B --port {8000 + n} --tensor-paralel-size 1" for n in range(40)]
+    path = tmp_path / "run.sh"
+    path.write_text("\n".join(lines) + "\n")
+    asked = []
+
+    def harmful(before: object, after: object) -> bool:
+        text = overlay()
+        asked.append(text)
+        return "8013 --tensor-parallel" in text or "8029 --tensor-parallel" in text
+
+    seen: dict[str, bytes] = {}
+
+    def overlay() -> str:
+        return seen.get("text", b"").decode()
+
+    real = fixer.apply
+
+    def applied(source: object, edits: object) -> bytes:
+        seen["text"] = real(source, edits)  # type: ignore[arg-type]
+        return seen["text"]
+
+    monkeypatch.setattr(fixer, "apply", applied)
+    monkeypatch.setattr(fixer, "_worse", harmful)
+    run(["check", "--isolated", "--select", "ARG", "--fix", str(path)])
+    left = [line for line in path.read_text().splitlines() if "paralel" in line]
+    assert left == [lines[13], lines[29]]
+    assert len(asked) < 40
