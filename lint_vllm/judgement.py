@@ -30,14 +30,14 @@ def softened(facts: Facts, severity: Severity) -> Severity:
     chart holds another release than the newest for all that is known."""
     if facts.release.sure or severity is Severity.INFO:
         return severity
-    return Severity.INFO if _chosen_elsewhere(facts) else Severity(severity - 1)
+    return Severity.INFO if chosen_elsewhere(facts) else Severity(severity - 1)
 
 
 _VLLM_ITSELF = "vllm/engine/arg_utils.py"
 """A file of vLLM's own source tree (or a fork's), whose tests and guides are for what the tree holds."""
 
 
-def _chosen_elsewhere(facts: Facts) -> bool:
+def chosen_elsewhere(facts: Facts) -> bool:
     """Whether something not in the file decides on the release: a vendor's image, a digest, a template, a chart, vLLM's own tree."""
     launch = facts.launch
     if launch.image is None:

@@ -12,6 +12,7 @@ from lint_vllm.diagnostic import Applicability, Edit, Fix, Severity
 from lint_vllm.edits import add_flag, replace_value
 from lint_vllm.facts import Facts
 from lint_vllm.facts.model import Model
+from lint_vllm.judgement import chosen_elsewhere
 from lint_vllm.known import Known
 from lint_vllm.source import Span
 
@@ -19,9 +20,14 @@ MOST_FIXES = 7
 _LONG_CONTEXT = 32768
 
 
-def severity_of(budget: Budget) -> Severity | None:
-    """Certain failures are errors, likely ones warnings; what fails only at the pessimistic end is not reported."""
-    return {"certain": Severity.ERROR, "likely": Severity.WARNING}.get(budget.confidence)
+def severity_of(budget: Budget, facts: Facts) -> Severity | None:
+    """Certain failures are errors, likely ones warnings (notes where an unknown release decides, since overheads differ between
+    releases); what fails only at the pessimistic end is not reported."""
+    if budget.confidence == "certain":
+        return Severity.ERROR
+    if budget.confidence != "likely":
+        return None
+    return Severity.INFO if not facts.release.sure and chosen_elsewhere(facts) else Severity.WARNING
 
 
 def place_of(args: ArgumentSet, *dests: str) -> Span:

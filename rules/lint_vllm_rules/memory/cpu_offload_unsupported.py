@@ -37,7 +37,7 @@ from lint_vllm.rule import Applicability, ArgumentSet, Bad, Facts, Finding, Fix,
 )
 def cpu_offload_unsupported(args: ArgumentSet, facts: Facts, options: object) -> Iterator[Finding]:
     argument, budget = args.get("cpu_offload_gb"), facts.budget
-    severity = severity_of(budget)
+    severity = severity_of(budget, facts)
     if argument is None or argument.value_span is None or not isinstance(argument.value, (int, float)) or argument.value <= 0:
         return
     if not budget.fails or budget.outcome in ("arg_error", "refused_free_memory") or severity is None or budget.weights is None:

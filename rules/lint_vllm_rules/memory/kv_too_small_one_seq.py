@@ -39,7 +39,7 @@ _CARD = {"gpu": "NVIDIA L40S", "gpu_count": "1", "vllm_version": "0.33.0"}
 )
 def kv_too_small_one_seq(args: ArgumentSet, facts: Facts, options: object) -> Iterator[Finding]:
     budget = facts.budget
-    severity = severity_of(budget)
+    severity = severity_of(budget, facts)
     if budget.outcome != "refused_kv" or severity is None or budget.bytes_per_sequence is None or budget.kv_available is None:
         return
     if args.given("cpu_offload_gb") or fails_by_images(facts):

@@ -47,7 +47,7 @@ from lint_vllm.rule import ArgumentSet, Bad, Facts, Finding, Good, Known, Severi
 )
 def oom_load(args: ArgumentSet, facts: Facts, options: object) -> Iterator[Finding]:
     budget = facts.budget
-    severity = severity_of(budget)
+    severity = severity_of(budget, facts)
     if budget.outcome != "oom_load" or severity is None or budget.weights is None or args.given("cpu_offload_gb"):
         return
     card = facts.gpu.value.name if isinstance(facts.gpu, Known) else "the card"

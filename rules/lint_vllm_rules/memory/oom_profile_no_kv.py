@@ -36,7 +36,7 @@ from lint_vllm.rule import ArgumentSet, Bad, Facts, Finding, Good, Severity, rul
 )
 def oom_profile_no_kv(args: ArgumentSet, facts: Facts, options: object) -> Iterator[Finding]:
     budget = facts.budget
-    severity = severity_of(budget)
+    severity = severity_of(budget, facts)
     if budget.outcome != "oom_profile" or severity is None or budget.weights is None or budget.requested is None:
         return
     if args.given("cpu_offload_gb") or raises_share(args, facts) is not None:

@@ -39,7 +39,7 @@ from lint_vllm.rule import Applicability, ArgumentSet, Bad, Facts, Finding, Fix,
 )
 def util_too_low(args: ArgumentSet, facts: Facts, options: object) -> Iterator[Finding]:
     argument, budget = args.get("gpu_memory_utilization"), facts.budget
-    severity = severity_of(budget)
+    severity = severity_of(budget, facts)
     if argument is None or argument.value_span is None or severity is None or budget.requested is None or budget.weights is None:
         return
     needed = raises_share(args, facts)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from lint_vllm.launch import Word
 from lint_vllm.rule import (
     Applicability,
     ArgumentSet,
@@ -58,6 +59,12 @@ class Placeholders(Options):
         Good('vllm serve Qwen/Qwen3-8B --api-key "$VLLM_API_KEY"\n'),
         Good("vllm serve Qwen/Qwen3-8B --api-key EMPTY\n"),
         Good(
+            "services:\n  llm:\n    image: vllm/vllm-openai:v0.33.0\n    ipc: host\n    gpus: all\n"
+            "    command: --model Qwen/Qwen3-8B --api-key ${VLLM_API_KEY}\n",
+            name="compose.yaml",
+            files={".env": "VLLM_API_KEY=sk-3fTq8LmW\n"},
+        ),
+        Good(
             "services:\n  llm:\n    image: vllm/vllm-openai:v0.33.0\n    ipc: host\n    gpus: all\n    environment:\n"
             "      VLLM_API_KEY: ${VLLM_API_KEY:?}\n    command: --model Qwen/Qwen3-8B\n",
             name="compose.yaml",
@@ -75,15 +82,20 @@ def _keys(args: ArgumentSet, facts: Facts, options: Placeholders) -> Iterator[tu
         if argument.dest != "api_key" or argument.raw is None:
             continue
         for word in argument.words:
-            if word.unknown is None and _is_key(word.value, options):
+            if _is_written(word) and _is_key(word.value, options):
                 yield "--api-key", word.defined or word.value_span
         if not argument.words and argument.known and argument.value_span is not None and _is_key(argument.raw, options):
             yield "--api-key", argument.value_span
     variable = facts.launch.env.get("VLLM_API_KEY")
     if variable is not None and variable.source in ("file", "shell", "configmap") and variable.value is not None:
         word = variable.value
-        if word.unknown is None and _is_key(word.value, options):
+        if _is_written(word) and _is_key(word.value, options):
             yield "VLLM_API_KEY", word.defined or word.value_span
+
+
+def _is_written(word: Word) -> bool:
+    """Whether the value is known and stands in this file; one from ``.env`` is where it should be."""
+    return word.unknown is None and (word.defined is not None or word.value in word.span.text)
 
 
 def _is_key(value: str, options: Placeholders) -> bool:
