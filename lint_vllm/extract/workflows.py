@@ -14,7 +14,7 @@ from lint_vllm.extract.compose import assignment
 from lint_vllm.extract.context import MAX_DEPTH
 from lint_vllm.extract.visit import Visit
 from lint_vllm.extract.yaml_nodes import Mapping, Node, Pair, Scalar, Sequence
-from lint_vllm.launch import Deployment, EnvVar, GpuRequest, Hint, Launch, Word
+from lint_vllm.launch import Deployment, EnvVar, GpuRequest, Hint, Image, Launch, Word
 from lint_vllm.patterns import pattern
 from lint_vllm.source import Text
 
@@ -58,6 +58,7 @@ def tasks(node: Mapping, visit: Visit) -> list[Launch]:
         context = replace(
             visit.into(pair.key.value, node).context(block=pair.span),
             env=MappingProxyType(env),
+            image=_image(node),
             hints=tuple(_hints(node, visit)),
             deployment=replace(deployment, multi_node=(deployment.nodes or 1) > 1),
         )
@@ -66,6 +67,14 @@ def tasks(node: Mapping, visit: Visit) -> list[Launch]:
         else:
             found += recognise(argv, context)
     return found
+
+
+def _image(node: Mapping) -> Image | None:
+    """The image in which the script runs (dstack, SkyPilot, GitLab)."""
+    from lint_vllm.extract.containers import parse_image
+
+    image = node.scalar("image") or node.scalar("image_id")
+    return parse_image(image.word.content, image.word.unknown) if image is not None and image.value else None
 
 
 def _is_container(node: Mapping) -> bool:
